@@ -22,6 +22,7 @@ NAMES = (
     "briefs",
     "follow",
     "serve",
+    "team",
     "top",
     "bytes",
     "identity",
@@ -34,6 +35,7 @@ NAMES = (
     "transcripts",
     "tasks",
     "tasks_cli",
+    "postgres",
     "watch",
 )
 

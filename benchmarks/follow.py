@@ -21,13 +21,13 @@ NOTE = (
     "The CPU is that of ten processes in `board.follow`, measured by themselves once they had settled."
 )
 _WAKE, _IDLE = Must("≤", 50, "ms"), Must("<", 0.5, "%")
-_PAUSE = 0.01
+PAUSE = 0.01
 
 
 def run(scale: Scale) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         writes = scale.count(200, least=3)
-        yield _row("a write by another process", _from_another_process(Path(name) / "wake.db", writes))
+        yield _row("a write by another process", wake_from_another_process(Path(name) / "wake.db", writes))
         yield _row("a write by another thread", _from_another_thread(Path(name) / "thread.db", writes))
         yield _idle(scale, Path(name) / "idle.db")
 
@@ -37,8 +37,9 @@ def _row(what: str, milliseconds: list[float]) -> Row:
     return Row(f"woken by {what}, p50 and p95", f"{half:.1f} and {most:.1f} ms", must=_WAKE, value=most)
 
 
-def _from_another_process(path: Path, writes: int) -> list[float]:
-    with Board.open(path) as board, _worker("notes", path, writes, _PAUSE) as writer:
+def wake_from_another_process(path: Path | str, writes: int) -> list[float]:
+    """Return the milliseconds from before each write to its event in the hands of a follower here."""
+    with Board.open(path) as board, start_worker("notes", path, writes, PAUSE) as writer:
         seen = _follow(board, writes)
         said, _ = writer.communicate()
     began: dict[str, int] = json.loads(said)
@@ -51,7 +52,7 @@ def _from_another_thread(path: Path, writes: int) -> list[float]:
     def write() -> None:
         agent = board.agent(session="writer")
         for index in range(writes):
-            time.sleep(_PAUSE)
+            time.sleep(PAUSE)
             start = time.monotonic_ns()
             agent.call("todo", {"add": [f"step {index}"]})
             began[index + 1] = start
@@ -87,13 +88,14 @@ def _idle(scale: Scale, path: Path) -> Row:
     with Board.open(path) as board:
         board.agent(session="idle").call("todo", {"add": ["one"]})
     settle = min(2.0, seconds)
-    children = [_worker("idle", path, settle, seconds) for _ in range(followers)]
+    children = [start_worker("idle", path, settle, seconds) for _ in range(followers)]
     used = sum(float(child.communicate()[0]) for child in children)
     share = 100 * used / seconds
     what = f"CPU of {followers} idle followers over {seconds:g} s"
     return Row(what, f"{share:.3f} % of a core", must=_IDLE, value=share)
 
 
-def _worker(*words: object) -> subprocess.Popen[str]:
+def start_worker(*words: object) -> subprocess.Popen[str]:
+    """Start a program of `benchmarks/workers.py`."""
     command = [sys.executable, "-m", "benchmarks.workers", *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, env=child_environment(), stdout=subprocess.PIPE, text=True)

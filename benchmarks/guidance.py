@@ -15,7 +15,7 @@ from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
-from punchlist.guidance.decisions import Situation, decide_after_turn
+from punchlist.guidance.decisions import Situation, TurnDecision, count_message, decide_before_request
 from punchlist.guidance.ledger import CallCounts, Memory, count_call, size_of_json
 from punchlist.guidance.rules import GuidanceSettings, rules
 
@@ -41,25 +41,22 @@ def _decisions(scale: Scale) -> Iterator[Row]:
         agent.call("TodoWrite", {"todos": work.claude_code()[work.ITEMS]})
         todos = agent.todos
     code = dialect("claude-code")
-    seen = Situation(
-        todos=todos,
-        tally=CallCounts(),
-        policy=code.policy,
-        dialect=code,
-        own=frozenset({"TodoWrite"}),
-        tools=("Read",),
-    )
-    found = rules("claude-code", "quiet", GuidanceSettings())
+    seen = Situation(todos=todos, tally=CallCounts(), policy=code.policy, dialect=code)
+    found, own = rules("claude-code", "quiet", GuidanceSettings()), frozenset({"TodoWrite"})
+
+    def decide(memory: Memory) -> TurnDecision:
+        return decide_before_request(count_message(memory, ("Read",), seen.tally, code, own=own), seen, found)
+
     memories: dict[str, Memory] = {}
     for past in _PAST:
         memory = Memory()
         for _ in range(scale.count(past, least=10) if past > 10 else past):
-            memory = decide_after_turn(memory, seen, found).memory
+            memory = decide(memory).memory
         memories[f"{past:,}"] = memory
     each = scale.count(2_000, least=50)
 
     def best(memory: Memory) -> float:
-        return seconds_each(lambda: decide_after_turn(memory, seen, found), each)
+        return seconds_each(lambda: decide(memory), each)
 
     taken = interleaved(
         scale.count(40, least=3), {past: lambda memory=memory: best(memory) for past, memory in memories.items()}

@@ -36,7 +36,7 @@ def run(scale: Scale) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         path = Path(name) / "board.db"
         _make_board(path, agents, events)
-        with Board.open(path) as board, _serve(path, Path(name)) as link:
+        with Board.open(path) as board, serve(path, Path(name)) as (link, _):
             size = f"{agents} agents, {board.store.last_seq():,} events"
             yield from _measure_page(board, link, size, scale)
             yield _measure_feed(board, link, "one reader", 1, scale.count(200, least=20))
@@ -125,12 +125,12 @@ def _measure_feed(board: Board, link: str, what: str, readers: int, events: int)
 
 
 @contextmanager
-def _serve(path: Path, home: Path) -> Generator[str]:
-    """Run the server in a home without agents, and yield its link."""
+def serve(path: Path, home: Path) -> Generator[tuple[str, int]]:
+    """Run the server in a home without agents, and yield its link and its process."""
     with _start_python("-m", "punchlist", "--db", str(path), "serve", "--port", "0", HOME=str(home)) as server:
         try:
             address = _pipes(server)[0].readline().split()[-1]
-            yield f"{address}?token={load_secret(str(path))}"  # without a terminal it is not printed
+            yield f"{address}?token={load_secret(str(path))}", server.pid  # without a terminal it is not printed
         finally:
             server.terminate()
 

@@ -30,7 +30,7 @@ RETURNING number, list, id
 """
 
 
-def fill(path: Path, count: int) -> None:
+def fill(path: Path | str, count: int) -> None:
     """A board with so many tasks that are ready."""
     with Board.open(path, durability="normal") as board:
         tasks = board.tasks(LIST)
@@ -41,9 +41,11 @@ def fill(path: Path, count: int) -> None:
             )
 
 
-def together(kind: str, path: Path, processes: int) -> tuple[float, list[int]]:
+def together(
+    kind: str, path: Path | str, processes: int, module: str = "benchmarks.task_workers"
+) -> tuple[float, list[int]]:
     """Seconds until the list is done, and how many tasks each of so many workers did."""
-    command = [sys.executable, "-m", "benchmarks.task_workers", kind, str(path)]
+    command = [sys.executable, "-m", module, kind, str(path)]
     running = [
         subprocess.Popen(
             command, cwd=ROOT, env=child_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -69,7 +71,7 @@ def ours(path: str) -> int:
     with Board.open(path) as board:
         tasks = board.tasks(LIST)
         tasks.ready(1)
-        _wait_for_the_start()
+        wait_for_the_start()
         while (task := tasks.claim("worker")) is not None:
             tasks.complete(task.id, fence=task.fence)
             done += 1
@@ -85,7 +87,7 @@ def bare(path: str) -> int:
     event = "INSERT INTO events (at, kind, author, data, task_list, task) VALUES (?, 'task.claimed', 'worker', ?, 1, ?)"
     execute = connection.execute
     done = 0
-    _wait_for_the_start()
+    wait_for_the_start()
     while True:
         now = time.time_ns() // 1000
         values = {"list": 1, "owner": "worker", "now": now, "until": now + _LEASE, "lease": _LEASE}
@@ -107,7 +109,8 @@ def bare(path: str) -> int:
     return done
 
 
-def _wait_for_the_start() -> None:
+def wait_for_the_start() -> None:
+    """Say that this worker is ready, and wait until all are."""
     print("ready", flush=True)
     sys.stdin.readline()
 

@@ -1,4 +1,4 @@
-"""What other processes do during a measurement: `python -m benchmarks.workers notes|idle …`."""
+"""What other processes do during a measurement: `python -m benchmarks.workers notes|bare_notify|idle …`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ def notes(path: str, count: str, pause: str) -> None:
     print(json.dumps(began))
 
 
+def bare_notify(url: str, count: str, pause: str) -> None:
+    """Inserts a row, commits and notifies, with pauses; prints when each began."""
+    import psycopg
+
+    began: dict[int, int] = {}
+    with psycopg.connect(url, autocommit=True) as connection:
+        for seq in range(1, int(count) + 1):
+            time.sleep(float(pause))
+            began[seq] = time.monotonic_ns()
+            connection.execute("INSERT INTO told (seq, body) VALUES (%s, %s)", (seq, "x" * 200))
+            connection.execute("NOTIFY told")
+    print(json.dumps(began))
+
+
 def idle(path: str, settle: str, seconds: str) -> None:
     """Follows a board on which nothing happens, and prints the CPU seconds that it took, once settled."""
     with Board.open(path) as board:
@@ -41,4 +55,4 @@ def _follow_to_the_end(board: Board, after: int) -> None:
 
 
 if __name__ == "__main__":
-    {"notes": notes, "idle": idle}[sys.argv[1]](*sys.argv[2:])
+    {"notes": notes, "bare_notify": bare_notify, "idle": idle}[sys.argv[1]](*sys.argv[2:])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stand_in import Anthropic  # for a real model: from anthropic import Anthropic
 
-from punchlist import Board
+from punchlist import Board, Conversation
 
 BASH = {
     "name": "bash",
@@ -22,37 +22,34 @@ with Board.open("memory:") as board, tempfile.TemporaryDirectory() as folder:
     Path(folder, "shop.py").write_text("def total(prices): return sum(prices[:-1])")
     Path(folder, "test_shop.py").write_text(TEST)
     client = Anthropic()
-    agent = board.agent("main", session="fix")
-    todo = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in agent.tools]
+    talk = Conversation(board, session="fix")
     messages = [{"role": "user", "content": "The total of a basket is wrong. Fix it."}]
-    notes = []  # from Punchlist, for the next request only
-    agent.user_turn()
+    talk.person_spoke(messages[0]["content"])
     while True:
+        notes = talk.for_request(messages)  # from Punchlist, for this request only
         answer = client.messages.create(
             model="claude-sonnet-5-5",
             max_tokens=4096,
-            tools=[BASH, *todo],
+            tools=[BASH, *talk.tools("anthropic")],
             messages=messages + [{"role": "user", "content": note.text} for note in notes],
         )
         messages.append({"role": "assistant", "content": answer.content})
         calls = [block for block in answer.content if block.type == "tool_use"]
-        notes = agent.assistant_turn([call.name for call in calls])
-        if not calls:
-            said = "".join(block.text for block in answer.content if block.type == "text")
-            if (more := agent.about_to_stop(said)) is None:
-                break
-            notes.append(more)
-            continue
+        talk.model_answered([call.name for call in calls], [call.id for call in calls])
+        said = "".join(block.text for block in answer.content if block.type == "text")
+        if not calls and (more := talk.keep_going(said)) is None:
+            break
         results = []
         for call in calls:
-            if call.name == "bash":
-                agent.tool_started(call.id, "bash", call.input)
-                code, text = subprocess.getstatusoutput(f"cd {folder} && {call.input['command']}")
-                agent.tool_finished(call.id, text, exit_code=code)
+            if talk.is_own(call.name):
+                text = talk.call(call.name, call.input, call.id).text
+                print(" · ".join(f"{item.content}: {item.grade or item.status}" for item in talk.todos.items))
             else:
-                text = agent.call(call.name, call.input, call_id=call.id).text
-                print(" · ".join(f"{item.content}: {item.grade or item.status}" for item in agent.todos.items))
+                with talk.tool(call.id, call.name, call.input) as outcome:
+                    outcome.exit_code, text = subprocess.getstatusoutput(f"cd {folder} && {call.input['command']}")
+                    outcome.result = text
             results.append({"type": "tool_result", "tool_use_id": call.id, "content": text})
-        messages.append({"role": "user", "content": results})
+        messages.append({"role": "user", "content": results or more})
+    talk.agent.finished(said)
     print(said)
     print("The session is", board.report(session="fix").state)

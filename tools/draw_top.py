@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from html import escape
 from pathlib import Path
-from typing import Any
 
-from punchlist.core.overview import PersonWait
-from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.store import ListRow
+from tools.night import EVENING, write_night
+
+from punchlist.board import Board
+from punchlist.presence.roster import load_roster
+from punchlist.reports.work_reports import load_brief
 from punchlist.terminal.now import Detail, TopFrame, arrange_rows, key_of, top_lines
 from punchlist.terminal.spans import UNICODE, Display, Line, Style
+from punchlist.testing import FakeClock
 from punchlist.text import width
-from punchlist.views.now import AgentNow, DoneSince, Roster, SubagentNowView
 
 PLACE = Path(__file__).parents[1] / "docs" / "images" / "top.svg"
-COLUMNS, HEIGHT = 135, 18
-NOW = datetime(2026, 3, 2, 10, 4).astimezone()
+COLUMNS, HEIGHT = 120, 31
 CELL, ROW = 9.0, 19.0
 STYLES: dict[Style, str] = {
     "plain": "fill:#e6edf3",
@@ -30,77 +29,29 @@ STYLES: dict[Style, str] = {
     "bad": "fill:#ff7b72",
     "struck": "fill:#8b949e;text-decoration:line-through",
     "accent": "fill:#d2a8ff",
-    "selected": "fill:#0d1117",
 }
 
 
-def ago(**time: int) -> datetime:
-    return NOW - timedelta(**time)
-
-
-def make_agent(project: str, session: str, **fields: Any) -> AgentNow:
-    return AgentNow(project=f"/home/ada/{project}", session=session, agent="main", list_session=session, **fields)
-
-
-def make_roster() -> Roster:
-    agents = (
-        make_agent("infra", "i", host="claude-code", state="waiting", since=ago(minutes=4),
-                   waits_for="permission: rm -r old"),
-        make_agent("till", "t", host="codex", state="busy", focus="Fixing the rounding", focus_since=ago(minutes=6),
-                   done=2, total=5, session_state="red", check="pytest", check_at=ago(seconds=40)),
-        make_agent("shop", "s", host="claude-code", state="busy", focus="Writing the migration",
-                   focus_since=ago(seconds=74), done=3, total=7, session_state="green"),
-        make_agent("docs", "d", host="claude-code", state="busy", since=ago(seconds=12), doing="Edit README.md",
-                   subagents=(SubagentNowView("explore", 1, 2),)),
-        make_agent("web", "w", host="opencode", state="idle", since=ago(minutes=31), done=4, total=4),
-        make_agent("mail", "m", host="gemini", state="gone", since=ago(hours=2), title="Sort the inbox"),
-    )  # fmt: skip
-    waits = (
-        PersonWait(kind="question", project="/home/ada/api", session="a", agent="login", id="3",
-                   title="Choose the region", text="Which region: eu-west or us-east?", since=ago(minutes=3)),
-        PersonWait(kind="plan", project="/home/ada/shop", session="p", agent="checkout", id="2",
-                   title="Move the basket to the server", since=ago(minutes=12)),
-    )  # fmt: skip
-    grades, sessions = {"verified": 9, "unchecked": 3, "failing": 1}, {"green": 3, "unchecked": 1, "red": 1}
-    return Roster(
-        at=NOW, agents=agents, waits=waits, done=DoneSince(since=ago(hours=2), items=grades, sessions=sessions)
-    )
-
-
-def make_list() -> ListRow:
-    texts = ("Find the old schema", "Name the new columns", "Ask for a copy of the data", "Write the migration",
-             "Test it on the copy", "Run it", "Check the totals")  # fmt: skip
-    statuses = [*[Status.COMPLETED] * 3, Status.IN_PROGRESS, *[Status.PENDING] * 3]
-    items = tuple(
-        TodoItem(
-            id=str(place),
-            content=text,
-            status=status,
-            active_form="Writing the migration" if status is Status.IN_PROGRESS else None,
-            grade="verified" if status is Status.COMPLETED else None,
-            created_at=ago(hours=1),
-            created_by="main",
-            started_at=ago(seconds=74) if status is Status.IN_PROGRESS else None,
-        )
-        for place, (text, status) in enumerate(zip(texts, statuses, strict=True), 1)
-    )
-    return ListRow(1, "s", "main", None, None, "/home/ada/shop", "execute", NOW, TodoList(items=items))
-
-
 def draw() -> str:
-    """Return the picture."""
-    roster, display = make_roster(), Display(UNICODE, COLUMNS)
-    chosen = roster.agents[2]
-    frame = TopFrame(
-        roster=roster,
-        rows=arrange_rows(roster, display, ""),
-        now=NOW,
-        selected=key_of(chosen),
-        detail=Detail("shop / claude-code", rows=[make_list()]),
-        feed="live, watching",
-    )
-    label = "punchlist top: what waits on you, agents at work, idle and gone, and the selected list"
-    return frame_lines(list(top_lines(frame, display, HEIGHT)), COLUMNS, label)
+    """Return the picture: the morning after the night of seven projects."""
+    clock, display = FakeClock(EVENING), Display(UNICODE, COLUMNS)
+    with Board.open("memory:", clock=clock) as board:
+        write_night(board, clock)
+        roster = load_roster(board, present=())
+        groups = load_brief(board, roster, None, project=None, who="ada", asks_git=False).groups
+        rows = arrange_rows(groups, roster, display, "")
+        chosen, *others = [row for row in rows.rows if row.agent and row.agent.total]
+        frame = TopFrame(
+            rows=rows,
+            now=board.now(),
+            selected=key_of(chosen.of),
+            detail=Detail(str(chosen.owner), chosen, rows=board.work(session=chosen.row.session)),
+            lists=[(row, board.work(session=row.row.session)) for row in others],
+            feed="live, watching",
+        )
+        lines = top_lines(frame, display, HEIGHT)
+    label = "punchlist top: what to do now, to look at first, at work and checked, and the lists of agents"
+    return frame_lines(lines, COLUMNS, label)
 
 
 def frame_lines(lines: Sequence[Line], columns: int, label: str) -> str:
@@ -121,9 +72,6 @@ def draw_line(line: Line, place: int) -> str:
     left = 0
     for span in line:
         wide = width(span.text)
-        if span.style == "selected":
-            size = f'width="{wide * CELL:g}" height="{ROW:g}"'
-            parts.append(f'<rect x="{left * CELL:g}" y="{place * ROW:g}" {size} fill="#e6edf3"/>')
         if span.text.strip():
             text = span.text.rstrip().replace(" ", "\xa0")
             length = f'x="{left * CELL:g}" y="{place * ROW + 14:g}" textLength="{width(text) * CELL:g}"'

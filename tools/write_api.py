@@ -47,7 +47,7 @@ _COMPATIBILITY = """\
 Flows are work in named steps, in the words of nexo's `taskflow`; see [flows.md](flows.md). New programs use tasks.
 """
 
-HANDLES = (punchlist.Board, punchlist.Agent, punchlist.Tasks)
+HANDLES = (punchlist.Board, punchlist.Agent, punchlist.Conversation, punchlist.Tasks)
 RECORDS = (
     punchlist.Tool,
     punchlist.Reply,
@@ -60,6 +60,7 @@ RECORDS = (
     punchlist.Blocker,
     punchlist.Evidence,
     punchlist.Injection,
+    punchlist.Outcome,
     punchlist.Verdict,
     punchlist.Event,
     punchlist.Plan,

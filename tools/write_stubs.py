@@ -16,13 +16,14 @@ from typing import Any, get_overloads
 from punchlist.aio import board as module
 
 STUB = Path(module.__file__).with_suffix(".pyi")
-CLASSES = (module.Agent, module.Tasks, module.Flows, module.Board, module.Opening)
+CLASSES = (module.Agent, module.Tasks, module.Flows, module.Conversation, module.Board, module.Opening)
 _LOCAL = {one.__name__ for one in CLASSES}
 _SHOWN = {"__init__", "__await__", "__aenter__", "__aexit__"}
 _VARIABLES = {"T": 'T = TypeVar("T")', "P": 'P = ParamSpec("P")'}
 _USED = {
     "Awaitable": "from collections.abc import Awaitable",
     "ParamSpec": "from typing import ParamSpec",
+    "asynccontextmanager": "from contextlib import asynccontextmanager",
     "TypeVar": "from typing import TypeVar",
     "overload": "from typing import overload",
 }
@@ -107,11 +108,13 @@ def _member(twin: type, name: str, imports: _Imports) -> Iterator[str]:
         return
     original = inspect.unwrap(member)
     awaited = inspect.iscoroutinefunction(member)  # an async generator is a plain function in a stub
+    is_context = original is not member and inspect.isasyncgenfunction(original)
+    decorator = "@asynccontextmanager" if is_context else ""
     overloads = get_overloads(original)
     for one in overloads:
         yield _signature(one, imports, awaited=awaited, decorator="@overload")
     if not overloads:
-        yield _signature(original, imports, awaited=awaited)
+        yield _signature(original, imports, awaited=awaited, decorator=decorator)
 
 
 def _property(twin: type, name: str, member: property, imports: _Imports) -> Iterator[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from punchlist.errors import PunchlistError, StoreError, TaskError
     from punchlist.guidance.plan_mode import Refusal
     from punchlist.guidance.words import Injection
+    from punchlist.loop import Conversation, Outcome
     from punchlist.tasks import Tasks
 
 __version__ = "0.1.0"
@@ -23,10 +24,12 @@ _HOMES = {
     "Agent": "agent",
     "Blocker": "core.todo",
     "Board": "board",
+    "Conversation": "loop",
     "CurrentWork": "core.task",
     "Event": "core.events",
     "Evidence": "core.todo",
     "Injection": "guidance.words",
+    "Outcome": "loop",
     "Phase": "core.todo",
     "Plan": "core.approval",
     "Problem": "core.commands",
@@ -50,10 +53,12 @@ __all__ = [
     "Agent",
     "Blocker",
     "Board",
+    "Conversation",
     "CurrentWork",
     "Event",
     "Evidence",
     "Injection",
+    "Outcome",
     "Phase",
     "Plan",
     "Problem",
@@ -78,6 +83,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
+    if name == "adapters":
+        return import_module("punchlist.adapters")
     if name not in _HOMES:
         raise AttributeError(f"module 'punchlist' has no attribute {name!r}")
     if name == "Board":

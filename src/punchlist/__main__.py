@@ -5,6 +5,10 @@ import sys
 
 
 def program() -> int:
+    try:
+        import fcntl  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    except ImportError:
+        sys.exit("punchlist: Punchlist runs on Linux and macOS; on Windows, use WSL.")
     if sys.argv[1:2] == ["statusline"]:
         from punchlist_statusline import main
 

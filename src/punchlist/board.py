@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Unpack
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Self, Unpack
 
 from punchlist.core.apply import adopt
 from punchlist.core.events import Draft, parse_cursor
 from punchlist.core.overview import AgentOverview
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
-from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
+from punchlist.errors import InvalidInput, SessionExists, SessionUnknown, StoreTooNew
 from punchlist.reader import BoardReader, Clock, system_clock
-from punchlist.settings.environment import Folder, find_project, gate_commands, project_of, session_id
-from punchlist.settings.table import read_setting
-from punchlist.store import ListRow, SessionRow, Store, Transaction
+from punchlist.settings.environment import Folder, Project, find_project, gate_commands, project_of, session_id
+from punchlist.settings.servers import is_server
+from punchlist.settings.table import read_age, read_setting
+from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
+from punchlist.store.pruning import Pruning, prune_slice
 from punchlist.store.tasks import TaskListRow
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.flows import Flows
@@ -26,6 +31,7 @@ from punchlist.tasks.gates import Check, Gate, make_gate
 # Imports of `punchlist.agent` are inside functions: a command that only shows tasks starts without dialects.
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
+    from punchlist.agent.context import AgentRunner
     from punchlist.agent.detectors import Stall
     from punchlist.core.report import Brief, Report
     from punchlist.guidance.ledger import AgentCost
@@ -40,6 +46,8 @@ class Board(BoardReader):
     offers_tools = True
     """The calls on this board are those of tools that we offer: their cost goes into the ledger."""
 
+    _tasks_class: type[Tasks] = Tasks
+
     agents_process: str | None = None
     """The process that its agents live in, as `mark_process` tells: None for this one, empty if it is not known."""
 
@@ -49,6 +57,25 @@ class Board(BoardReader):
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
+
+    @classmethod
+    def open(
+        cls,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        durability: Durability | None = None,
+        clock: Clock = system_clock,
+    ) -> Self:
+        """Open the board of that name: `memory:`, a path, `sqlite:///…`, `postgresql://…`, or `https://…` for that of a
+        server, with the token for it; by default `$PUNCHLIST_DB`, else the user's.
+
+        `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
+        by default `$PUNCHLIST_DURABILITY`, else `full`.
+        """
+        if not is_server(url):
+            return super().open(url, durability=durability, clock=clock)
+        # By its name: it has the names of this class, and most programs need no HTTP.
+        return import_module("punchlist.remote.board").RemoteBoard(str(url), clock=clock)
 
     # Agents, tasks and flows.
 
@@ -66,11 +93,21 @@ class Board(BoardReader):
 
         `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. For `options` see `AgentOptions`.
         """
+        from punchlist.agent.context import AgentRunner
+
+        where = self._find_place(project)
+        known = session_id(session)
+        return self._make_agent(
+            AgentRunner(self, name, session=known, dialect=dialect, profile=profile, project=where, options=options)
+        )
+
+    def _find_place(self, folder: Folder) -> Project:
+        return find_project(folder)
+
+    def _make_agent(self, runner: AgentRunner) -> Agent:
         from punchlist.agent import Agent
 
-        where = find_project(project)
-        known = session_id(session)
-        return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, **options)
+        return Agent(runner)
 
     def tasks(
         self,
@@ -86,9 +123,9 @@ class Board(BoardReader):
         `session:<id>` is the list of a session. Changes are made `by` an author, or in the name of an `agent`.
         `lease` is how many seconds a claim lasts without a heartbeat; by default `$PUNCHLIST_LEASE`, else 900.
         """
-        where = project_of(project)
+        where = self._find_place(project).key
         name = f"project:{where}" if list is None else list
-        return Tasks(self, name, project=where, agent=agent, by=by, lease=read_setting("lease", lease))
+        return self._tasks_class(self, name, project=where, agent=agent, by=by, lease=read_setting("lease", lease))
 
     def flows(self, *, agent: Agent | None = None, by: str = "") -> Flows:
         """Return the flows of this board: work in named steps, with waits. New ones belong to the `agent`'s session."""
@@ -276,16 +313,51 @@ class Board(BoardReader):
 
         self.store.transact(work)
 
-    def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
-        """Delete sessions without a write since, in small steps; return how many agents were deleted."""
+    def prune(
+        self,
+        before: datetime | None = None,
+        *,
+        session: str = "",
+        project: Folder = None,
+        machine: str = "",
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Delete a session, those of a project or machine, or those without a write since; return how many agents.
+
+        Without a time, tasks and flows of the session or project go too. It goes in small steps. See `compact`.
+        """
+        if before is None and not session and project is None and not machine:
+            raise InvalidInput(problem="prune() needs a time, a session, a project or a machine.")
+        what = Pruning(before, session, "" if project is None else project_of(project), machine)
         total = 0
-        while True:
-            count = self.store.transact(lambda tx: tx.prune(before, limit=20))
+        while (count := self.store.transact(lambda tx: prune_slice(tx, what, limit=20))) is not None:
             total += count
             if progress is not None:
                 progress(total)
-            if not count:
-                return total
+        return total
+
+    def compact(self) -> bool:
+        """Rewrite the board's file without what was deleted, while others wait; False if part of it is in use."""
+        return self.store.compact()
+
+
+_RETAIN_SECONDS = 3600.0
+
+
+class Retention:
+    """Delete what is older than the setting `retain`: one slice at each tick, then nothing for an hour."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._next = 0.0
+
+    def tick(self) -> None:
+        if monotonic() < self._next:
+            return
+        age: str = read_setting("retain")
+        what = Pruning(self._board.now() - read_age(age)) if age else None
+        if what is None or self._board.store.transact(lambda tx: prune_slice(tx, what, limit=3)) is None:
+            self._next = monotonic() + _RETAIN_SECONDS
 
 
 def settle_due(board: Board) -> None:

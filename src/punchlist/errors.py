@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -37,8 +37,26 @@ class PunchlistError(Exception):
         template = " ".join((cls.__doc__ or "").split())
         return template.format_map({key: str(value) for key, value in data.items()})
 
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return the error as another process raised it: with its sentence, and without its data."""
+        error = cls.__new__(cls)
+        error.data = {}
+        Exception.__init__(error, text)
+        return error
+
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(type(self), **self.data), ()
+        return (partial(type(self), **self.data), ()) if self.data else (type(self).from_text, (str(self),))
+
+
+def find_error(code: str) -> type[PunchlistError] | None:
+    """Return the class of an error by its code; the first one of those that share it."""
+    kinds: list[type[PunchlistError]] = [PunchlistError]
+    for kind in kinds:
+        if kind.code == code:
+            return kind
+        kinds += kind.__subclasses__()
+    return None
 
 
 class InvalidInput(PunchlistError):
@@ -137,6 +155,10 @@ class SessionUnknown(PunchlistError):
     """There is no session `{session}` on this board; `punchlist sessions` lists them."""
 
 
+class MachineRefused(PunchlistError):
+    """`{session}` belongs to another machine, so this one may neither read nor change it."""
+
+
 class SessionAmbiguous(PunchlistError):
     """Several sessions begin or end with `{session}`: {names}; use more of the id."""
 
@@ -188,11 +210,32 @@ class StoreError(PunchlistError):
 
 
 class StoreUrlInvalid(StoreError):
-    """`{url}` names no board; use `memory:`, a path, `sqlite:///work.db` or `sqlite:////absolute/path.db`."""
+    """`{url}` names no board; use `memory:`, a path, `sqlite:///work.db` or `postgresql://host/db`."""
+
+
+class ServerInvalid(StoreError):
+    """`{url}` cannot be used as a server: {problem}; name it as `https://HOST`."""
+
+
+class TokenMissing(StoreError):
+    """There is no token for {url}; make one there with `punchlist token create`, and set $PUNCHLIST_TOKEN, or write it
+    into `{path}` for you alone (mode 600)."""
+
+
+class ServerUnreachable(StoreError):
+    """The server {url} cannot be reached ({problem}); check the address and the network, then try again."""
+
+
+class ServerRefused(StoreError):
+    """The server {url} cannot be used ({problem}); {next}."""
+
+
+class NotOverHttp(StoreError):
+    """{what} is not possible over HTTP; do it on the machine of the board, {url}."""
 
 
 class StoreUnavailable(StoreError):
-    """The board at `{path}` cannot be opened ({problem}); check that the folder exists and is yours."""
+    """The board at `{path}` cannot be opened ({problem}); check that its folder or server is there and lets you in."""
 
 
 class BoardMissing(StoreError):
@@ -236,6 +279,15 @@ class StoreBusy(StoreError):
 
 class StoreFailed(StoreError):
     """The disk refused to write the board at `{path}` ({problem}); nothing was changed, repeat the call."""
+
+
+class StoreUncertain(StoreError):
+    """The board at `{path}` did not confirm the commit ({problem}); the change may have been made: look at the board
+    before you repeat the call."""
+
+
+class CopyRefused(StoreError):
+    """The board at `{path}` cannot take the copy: {problem}; name an empty one."""
 
 
 class StoreReplaced(StoreError):

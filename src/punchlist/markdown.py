@@ -5,8 +5,6 @@ marker means. No set writes ids, times, parents, priorities, active forms or evi
 it loses. Texts are cleaned in both directions, and a content or a name is one line: line breaks become a space.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -279,7 +277,11 @@ class _Reader:
         if self._current is not None and self._set.note_break is not None:
             quote = self._quote.fullmatch(raw)
             if quote is not None:
-                self._read_quote(quote[1])
+                text = quote[1]
+                if text or self._set.note_break == "":
+                    self._note.append(text)
+                else:
+                    self._end_note()
                 return
         line = raw.strip(_BLANKS)
         if not line:
@@ -289,12 +291,6 @@ class _Reader:
             self._leave_item()
             if self._set.unknown_lines == "error":
                 self.errors.append(f'Line {number}: unrecognized syntax "{line}"')
-
-    def _read_quote(self, text: str) -> None:
-        if text or self._set.note_break == "":
-            self._note.append(text)
-        else:
-            self._end_note()
 
     def _end_note(self) -> None:
         if self._note and self._current is not None and (note := clean("\n".join(self._note)).text):

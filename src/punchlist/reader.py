@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from punchlist.core.events import Event, parse_cursor
 from punchlist.core.overview import WATCHED, PersonWait
@@ -26,6 +26,7 @@ from punchlist_statusline import find_process
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Names of unfinished subagents, by the name of the parent and the id of the item they were started for."""
 
+T = TypeVar("T")
 _PAGE = 1000
 _BREATH = 0.005
 """Seconds between two reads of a follower: on a busy board it takes several events at a time."""
@@ -33,6 +34,9 @@ _BREATH = 0.005
 
 class BoardReader:
     """A board that is only read. Safe to use from many threads; close it, or use it as a context."""
+
+    is_remote = False
+    """It is on a server: what is more than one of its methods returns is loaded there, by `load`."""
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         self.store = store
@@ -46,12 +50,25 @@ class BoardReader:
         durability: Durability | None = None,
         clock: Clock = system_clock,
     ) -> Self:
-        """Open the board of that name: `memory:`, a path or `sqlite:///…`; by default `$PUNCHLIST_DB`, else the user's.
+        """Open the board of that name: `memory:`, a path, `sqlite:///…` or `postgresql://…`; by default
+        `$PUNCHLIST_DB`, else the user's.
 
         `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
         by default `$PUNCHLIST_DURABILITY`, else `full`.
         """
         return cls(open_store(url, durability=read_setting("durability", durability)), clock=clock)
+
+    def load(self, name: str, kind: type[T], **query: object) -> T:
+        """Return a record of a board on a server."""
+        raise NotImplementedError
+
+    def send(self, path: str, body: object) -> Any:
+        """Send a change to a board on a server; return the reply."""
+        raise NotImplementedError
+
+    def name_project(self, folder: Folder) -> str | None:
+        """Return the key of a folder's project on this board; None for every project."""
+        return None if folder is None else project_of(folder)
 
     def now(self) -> datetime:
         """Return the time, which never goes back."""
@@ -71,15 +88,19 @@ class BoardReader:
     def follow(self, after: int | str = 0, *, timeout: float | None = None) -> Iterator[Event]:
         """Yield all events after a cursor, and then each new one as it happens, in whichever process.
 
-        Ends when the board is closed, or after `timeout` seconds without an event.
+        Ends when the board is closed, or after `timeout` seconds without an event. If a crash of PostgreSQL took back
+        events that were yielded, it goes on from the last one that is left: numbers come again.
         """
         cursor = parse_cursor(after)
         try:
             while True:
                 looked = monotonic()
+                event = None
                 for event in self.events(cursor):
                     yield event
                     cursor = event.seq
+                if event is None:
+                    cursor = min(cursor, self.store.last_seq())
                 if not self.store.wait(cursor, timeout):
                     return
                 sleep(max(0.0, looked + _BREATH - monotonic()))
@@ -105,6 +126,10 @@ class BoardReader:
         """Return the sessions of a project, or of all of them, the latest first."""
         where = None if project is None else project_of(project)
         return self.store.read(lambda tx: tx.sessions(project=where, limit=limit))
+
+    def task_lists(self) -> dict[str, int]:
+        """Return the names of the lists of tasks, and how many tasks each ever had."""
+        return {row.name: count for row, count in self.store.read(lambda tx: tx.tasks.lists())}
 
     def waits(self, *, project: Folder = None, session: str | None = None) -> Sequence[PersonWait]:
         """Return what waits on a person, what waits longest first: questions, plans, blocked items, tasks and flows."""

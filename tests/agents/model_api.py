@@ -16,6 +16,9 @@ from typing import Any, ClassVar, Self, cast
 
 Json = dict[str, Any]
 
+PATIENCE = 120
+"""Seconds after which something that a test waits for will not come, on however busy a machine."""
+
 
 @dataclass(frozen=True)
 class Say:
@@ -109,7 +112,7 @@ class ModelApi:
         """The requests that took a turn of the script."""
         return [request for request in self.requests if not request.is_side]
 
-    def wait_for(self, is_met: Callable[[list[Request]], object], timeout: float = 60) -> list[Request]:
+    def wait_for(self, is_met: Callable[[list[Request]], object], timeout: float = PATIENCE) -> list[Request]:
         """Wait until the requests that took a turn meet a condition, and return them; raise TimeoutError otherwise."""
         with self._arrived:
             met = self._arrived.wait_for(lambda: is_met([r for r in self._requests if not r.is_side]), timeout)
@@ -267,7 +270,7 @@ def _write_block(part: Say | Call, id: str) -> Json:
 
 
 class ResponsesApi(ModelApi):
-    """The Responses API, as Codex calls it."""
+    """The Responses API, as Codex and OpenAI's clients call it."""
 
     def is_model_call(self, path: str) -> bool:
         return path.partition("?")[0].endswith("/responses")
@@ -281,7 +284,8 @@ class ResponsesApi(ModelApi):
                 yield f"{name}/{inner.get('name')}"
 
     def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
-        response = {"id": f"resp_{series}"}
+        response: Json = {"id": f"resp_{series}"}
+        items: list[Json] = []
         events: list[Json] = [{"type": "response.created", "response": response}]
         for index, part in enumerate(turn):
             item: Json = {"id": f"item_{series}_{index}"}
@@ -293,12 +297,17 @@ class ResponsesApi(ModelApi):
                 item |= {"arguments": json.dumps(part.input)}
                 if part.namespace is not None:
                     item |= {"namespace": part.namespace}
+            items.append(item)
             events += [
                 {"type": "response.output_item.added", "output_index": index, "item": item},
                 {"type": "response.output_item.done", "output_index": index, "item": item},
             ]
         usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        if not request.body.get("stream"):
+            whole: Json = {"object": "response", "created_at": 1, "model": "gpt", "status": "completed", "tools": []}
+            whole |= {"output": items, "usage": usage, "parallel_tool_calls": True, "tool_choice": "auto"}
+            return "application/json", json.dumps(response | whole).encode()
         events.append({"type": "response.completed", "response": response | {"output": [], "usage": usage}})
         return _stream(events)
 

@@ -93,9 +93,9 @@ class Sandbox:
                 continue  # it ended meanwhile, or is not ours
 
 
-def make_sandbox(folder: Path) -> Sandbox:
+def make_sandbox(folder: Path, variables: Mapping[str, str] | None = None) -> Sandbox:
     """Make a home, a git project and a folder for temporary files under a folder."""
-    sandbox = Sandbox(folder / "home", folder / "project")
+    sandbox = Sandbox(folder / "home", folder / "project", dict(variables or {}))
     for made in (sandbox.home, sandbox.project, sandbox.temporary):
         made.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(sandbox.project)], check=True)

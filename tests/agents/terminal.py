@@ -10,7 +10,18 @@ from shlex import join
 from types import TracebackType
 from typing import Self
 
+from tests.agents.model_api import PATIENCE
+
 _numbers = count()
+_TRIES = 6
+_FIELDS = ("❯", "›")
+"""The marks of Claude Code and Codex before what is typed. What was sent stands above, with the same mark."""
+
+
+def _find_field(screen: str) -> tuple[int, str]:
+    """Return the lowest line with the mark of a field, with its number; an empty one if there is none."""
+    lines = [(number, line) for number, line in enumerate(screen.splitlines()) if line.lstrip().startswith(_FIELDS)]
+    return lines[-1] if lines else (0, "")
 
 
 class Terminal:
@@ -57,31 +68,46 @@ class Terminal:
         """Press keys by tmux's names: `Enter`, `Escape`, `Down`, `C-c`, or a character."""
         self._tmux("send-keys", *keys)
 
-    def type(self, text: str) -> None:
-        """Type a text as it is, without Enter."""
-        self._tmux("send-keys", "-l", "--", text)
-
     def submit(self, text: str) -> None:
-        """Type a text, wait until it stands on the screen, and press Enter."""
+        """Type a text until it stands on the screen, and press Enter until the field is left: agents drop keys."""
         start = text[:40]
         before = self.screen().count(start)
-        self.type(text)
         # Enter in the same burst as the text would be taken as part of a paste.
-        self.wait_for(lambda screen: screen.count(start) > before)
-        self.send("Enter")
+        typed = self.fill(text, lambda screen: screen.count(start) > before)
+        begun, field = _find_field(typed)
 
-    def press(self, key: str, shown: str) -> None:
+        def is_sent(screen: str) -> bool:
+            number, line = _find_field(screen)
+            has_moved = start in field and number != begun  # a dialog may have taken the place of the field
+            return screen != typed and (start not in line or has_moved)
+
+        self.press("Enter", is_sent)
+
+    def fill(self, text: str, shown: str | Callable[[str], object]) -> str:
+        """Type a text until its effect shows, each time anew."""
+
+        def type_again(tried: int) -> None:
+            if tried:  # a part of it may have come
+                self._tmux("send-keys", "-N", str(len(text)), "BSpace")
+            self._tmux("send-keys", "-l", "--", text)
+
+        return self._try_until(shown, type_again, f"{text!r}, typed,")
+
+    def press(self, key: str, shown: str | Callable[[str], object]) -> str:
         """Press a key until its effect shows: agents drop keys that come right after a change of a dialog."""
-        for _ in range(6):
+        return self._try_until(shown, lambda _: self.send(key), f"the key {key}")
+
+    def _try_until(self, shown: str | Callable[[str], object], act: Callable[[int], None], what: str) -> str:
+        is_met: Callable[[str], object] = (lambda screen: shown in screen) if isinstance(shown, str) else shown
+        for tried in range(_TRIES):
             if not self.is_running:
                 raise RuntimeError(f"The program ended before it showed {shown!r}")
-            self.send(key)
+            act(tried)
             with suppress(TimeoutError):
-                self.wait_for_text(shown, timeout=10)
-                return
-        raise TimeoutError(f"The key {key} was pressed 6 times, and {shown!r} did not show")
+                return self.wait_for(is_met, timeout=10)
+        raise TimeoutError(f"After {_TRIES} tries {what} did not show {shown!r}")
 
-    def wait_for(self, is_met: Callable[[str], object], timeout: float = 60) -> str:
+    def wait_for(self, is_met: Callable[[str], object], timeout: float = PATIENCE) -> str:
         """Wait until the screen meets a condition and return it; raise TimeoutError otherwise."""
         deadline = time.monotonic() + timeout
         while not is_met(screen := self.screen()):
@@ -90,7 +116,7 @@ class Terminal:
             time.sleep(0.05)
         return screen
 
-    def wait_for_text(self, text: str, timeout: float = 60) -> str:
+    def wait_for_text(self, text: str, timeout: float = PATIENCE) -> str:
         """Wait until a text stands on the screen and return the screen."""
         return self.wait_for(lambda screen: text in screen, timeout)
 

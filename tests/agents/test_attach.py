@@ -174,7 +174,7 @@ def test_a_person_trusts_the_hooks_in_codex_itself(
     before = program.config.read_bytes()
     punchlist(program.sandbox, "attach", "codex", "--yes")
     terminal = open_terminal(program)
-    terminal.wait_for(lambda screen: "Trust all" in screen, timeout=90)
+    terminal.wait_for(lambda screen: "Trust all" in screen)
     terminal.press("Down", "› 2. Trust all")
     terminal.press("Enter", "Ask Codex")
     assert "Codex 0.166.0: attached; " in punchlist(program.sandbox, "status")
@@ -222,7 +222,7 @@ def test_rows_stand_under_the_prompt_after_the_status_line_of_the_person(
     terminal = open_terminal(program)
     terminal.wait_for(lambda screen: "my own line" in screen)
     terminal.submit("Begin")
-    screen = terminal.wait_for(lambda screen: "Paint the door" in screen.partition("my own line")[2])
+    screen = terminal.wait_for(lambda screen: "─ 0/1" in screen.partition("my own line")[2])
     print(screen)
     punchlist(program.sandbox, "detach", "claude-code", "--yes")
     assert settings.read_text() == '{"statusLine": {"type": "command", "command": "echo my own line"}}'
@@ -247,3 +247,17 @@ def test_codex_loads_the_folder_as_a_portable_plugin(codex: Callable[[Script], C
     assert added.returncode == 0, added.stderr
     program.run("Hello")
     assert "mcp__punchlist" in program.api.main_requests[0].tools
+
+
+def test_claude_code_accepts_the_marketplace_and_its_plugin(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([])
+    root = Path(__file__).parents[2]
+    for folder in (root, root / "plugins" / "claude-code"):
+        checked = program.sandbox.run(["claude", "plugin", "validate", "--strict", str(folder)], env=program.variables)
+        assert checked.returncode == 0, checked.stdout
+    for words in (["marketplace", "add", str(root)], ["install", "punchlist@punchlist"]):
+        done = program.sandbox.run(["claude", "plugin", *words], env=program.variables)
+        assert done.returncode == 0, done.stdout
+    listed = program.sandbox.run(["claude", "plugin", "list", "--json"], env=program.variables)
+    (plugin,) = json.loads(listed.stdout)
+    assert (plugin["id"], plugin["enabled"], "errors" in plugin) == ("punchlist@punchlist", True, False)

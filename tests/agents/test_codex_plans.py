@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.model_api import Call, Say, Script
+from tests.agents.model_api import PATIENCE, Call, Say, Script
 from tests.agents.programs import Codex, Sandbox
 from tests.agents.terminal import Terminal
 from tests.agents.test_watch import events, watch
@@ -47,7 +47,7 @@ def running(sandbox: Sandbox, *argv: str) -> Generator[None]:
             print(process.stdout.read().decode())
 
 
-def wait_for_list(sandbox: Sandbox, wanted: list[tuple[str, str]], seconds: float = 30) -> None:
+def wait_for_list(sandbox: Sandbox, wanted: list[tuple[str, str]], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while True:
         rows = json.loads(sandbox.run(["punchlist", "todos", "--json"]).stdout)

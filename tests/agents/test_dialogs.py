@@ -68,8 +68,7 @@ def test_a_rejection_gives_the_model_the_reason(
     terminal.press("Right", "◯ reject")
     terminal.press("Down", "❯ ◯ reject")
     terminal.press("Enter", "Decision: reject")
-    terminal.type("Prime it first")
-    terminal.wait_for_text("Reason: Prime it first")
+    terminal.fill("Prime it first", "Reason: Prime it first")
     accept(terminal, "I revise it.")
     program.api.wait_for(has_text("Prime it first"))
     (plan,) = read_plans(program.sandbox)
@@ -86,8 +85,7 @@ def test_an_answer_in_the_dialog_comes_back_with_the_call(
     terminal.wait_for_text("❯")
     terminal.submit("Paint the door")
     terminal.wait_for_text("Which colour?")
-    terminal.type("Carmine")
-    terminal.wait_for_text("Answer: Carmine")
+    terminal.fill("Carmine", "Answer: Carmine")
     accept(terminal, "Red it is.")
     program.api.wait_for(has_text("answered: Carmine"))
 
@@ -144,9 +142,9 @@ def test_a_plan_approved_in_the_dialog_of_claude_code_is_decided_by_the_person(
 def open_plan_in_codex(program: Codex, open_terminal: Callable[..., Terminal]) -> Terminal:
     print(program.version())
     attach(program.sandbox, "codex")
-    terminal = open_terminal(program, "--disable", "daemon_auto_start")
-    terminal.wait_for_text("Hooks need review")
-    terminal.press("Escape", "Ask Codex")
+    # Escape in its review of hooks, which comes first without the last word, ended Codex once.
+    terminal = open_terminal(program, "--disable", "daemon_auto_start", "--dangerously-bypass-hook-trust")
+    terminal.wait_for_text("Ask Codex")
     terminal.submit("Paint the front door")
     terminal.wait_for_text("1. approve")
     assert "- Sand it" in terminal.screen()
@@ -170,8 +168,7 @@ def test_a_rejection_in_codex_gives_the_model_the_reason(
     terminal = open_plan_in_codex(program, open_terminal)
     terminal.press("Down", "› 2. reject")
     terminal.press("Enter", "Why do you reject")
-    terminal.type("Prime it first")
-    terminal.wait_for_text("Prime it first")
+    terminal.fill("Prime it first", "Prime it first")
     terminal.press("Enter", "I revise it.")
     assert has_text("Prime it first")(program.api.main_requests)
     assert [plan["reason"] for plan in read_plans(program.sandbox)] == ["Prime it first"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from punchlist import Board
-from tests.agents.model_api import Script
+from tests.agents.model_api import PATIENCE, Script
 from tests.agents.programs import ClaudeCode, Sandbox
 from tests.agents.terminal import Terminal
 from tests.agents.test_codex_plans import running
@@ -23,7 +23,7 @@ def read_notices(sandbox: Sandbox) -> list[dict[str, Any]]:
 
 def wait_for_notices(sandbox: Sandbox, wanted: tuple[str, str]) -> None:
     """Wait for a kind of fact of a session."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while wanted not in [(notice["kind"], notice["session"]) for notice in read_notices(sandbox)]:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{read_notices(sandbox)}")
@@ -31,7 +31,7 @@ def wait_for_notices(sandbox: Sandbox, wanted: tuple[str, str]) -> None:
 
 def wait_until_known(sandbox: Sandbox, session: str, state: str) -> None:
     """Wait until `punchlist notify` remembers an agent in a state: only what it has seen begin can end."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     with Board.open(sandbox.home / ".local" / "share" / "punchlist" / "board.db") as board:
         while True:
             memory = board.store.read(lambda tx: tx.notices.load()).memory

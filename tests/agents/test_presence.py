@@ -1,6 +1,7 @@
 """The end of real agents that are attached: seen within two seconds, on every screen, and clocks stop with it."""
 
 import os
+import re
 import signal
 from collections.abc import Callable
 
@@ -26,10 +27,10 @@ def _punchlist(sandbox: Sandbox, *words: str) -> str:
 def _check_ended(sandbox: Sandbox, session: str) -> None:
     """Check all that a person can ask: nothing says that the agent is at work, or silent."""
     shown = _punchlist(sandbox, "now")
-    assert "ended · 1" in shown
-    assert "‖ Running the tests, stopped after " in shown
+    assert "Ended 1" in shown
+    assert re.search('stopped (at "Running the tests"|in `.+`), 2 items open', shown)  # a call may have run
     rows = _punchlist(sandbox, "statusline", "--session", session)
-    assert rows.startswith("‖ Running the tests, stopped after ")
+    assert "\n‖ Running the tests\n" in rows
     told = _punchlist(sandbox, "brief", "--all", "--keep")
     assert "Under way" not in told
     assert "silent" not in shown + told
@@ -59,8 +60,8 @@ def test_a_claude_code_that_was_killed_at_work_has_ended(
     terminal = open_terminal(program, "--session-id", session, "--allowedTools", "Bash")
     terminal.wait_for_text("❯")
     terminal.submit("go")
-    terminal.wait_for_text("▸ Running the tests 0:")
-    found = wait_for_states(program.sandbox, {session: "busy"}, seconds=20)[session]
+    terminal.wait_for_text("▸ Running the tests  ")
+    found = wait_for_states(program.sandbox, {session: "busy"})[session]
     assert found["focus"] == "Running the tests"
     os.kill(terminal.pid, signal.SIGKILL)
     wait_for_states(program.sandbox, {session: "gone"}, seconds=2)
@@ -75,7 +76,7 @@ def test_the_clock_under_the_prompt_stops_with_the_turn(
     terminal = open_terminal(program)
     terminal.wait_for_text("❯")
     terminal.submit("go")
-    terminal.wait_for_text("‖ Running the tests, stopped after 0:")
+    terminal.wait_for_text("‖ Running the tests")
     ((session, _),) = read_agents(program.sandbox).items()
-    wait_for_states(program.sandbox, {session: "idle"}, seconds=20)
+    wait_for_states(program.sandbox, {session: "idle"})
     assert "○" in _punchlist(program.sandbox, "now")

@@ -36,13 +36,12 @@ def test_an_edit_in_another_shell_shows_under_the_prompt(
     terminal.wait_for_text("❯")
     terminal.submit("go")
     screen = terminal.wait_for_text("Doing paint")
-    assert "0/2 0 %" in screen
-    assert "○ Next: sand" in screen
+    assert "── 0/2" in screen
     session = _session_of(program.sandbox, "paint")
     _punchlist(program.sandbox, "todo", "append", "varnish", "--session", session)
-    terminal.wait_for_text("0/3 0 %")
+    terminal.wait_for_text("─── 0/3")
     _punchlist(program.sandbox, "todo", "done", "1", "--session", session)
-    terminal.wait_for_text("1/3 33 %")
+    terminal.wait_for_text("━── 1/3")
 
 
 def test_two_sessions_show_their_own_lists(claude: Callable[[Script], ClaudeCode], open_terminal: Open) -> None:
@@ -59,7 +58,7 @@ def test_two_sessions_show_their_own_lists(claude: Callable[[Script], ClaudeCode
         terminal.wait_for_text("❯")
         terminal.submit(prompt)
     for terminal, mine, other in zip(terminals, ("painting", "sanding"), ("sanding", "painting"), strict=True):
-        screen = terminal.wait_for_text(f"‖ {mine}, stopped after")
+        screen = terminal.wait_for_text(f"‖ {mine}")
         assert other not in screen
 
 
@@ -74,5 +73,5 @@ def test_rows_come_after_the_persons_own_status_line(
     terminal = open_terminal(program)
     terminal.wait_for_text("my own line")
     terminal.submit("go")
-    screen = terminal.wait_for_text("‖ Doing paint, stopped after 0:")  # the clock stops with the turn
+    screen = terminal.wait_for_text("‖ Doing paint")
     assert screen.index("my own line") < screen.index("‖ Doing paint")

@@ -1,6 +1,5 @@
 """`punchlist top` under tmux, driven by keys: on a board, and next to a real agent that it wakes."""
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,18 +35,17 @@ def test_a_person_answers_edits_and_approves_at_every_size(
         planner = board.agent("planner", session="s-2", project=sandbox.project)
         planner.propose_plan("# Move\n- pack")
         terminal = open_top(stack, sandbox, cols, rows, EDITOR=str(editor))
-        terminal.wait_for(lambda screen: "2 wait on you" in screen and "Plan r1" in screen)
+        terminal.wait_for(lambda screen: "2 wait for you" in screen and "approve" in screen)
         assert all(len(line) <= cols for line in terminal.screen().splitlines())
-        terminal.send("Enter")
-        terminal.wait_for_text("Which colour? ▏")
+        terminal.press("Enter", "Which colour? ▏")
         terminal.submit("Use blue")
-        terminal.wait_for(lambda screen: "Answered: paint" in screen and "❯ ▤" in screen)  # the plan is selected by now
+        terminal.wait_for(lambda screen: "Answered: paint" in screen and "❯ ◆" in screen)  # the plan is selected by now
         terminal.send("p")
         terminal.wait_for_text("y approve")  # a wide screen shows the plan before it is opened, too
         terminal.send("y")
         terminal.wait_for_text("Approved: Move")
-        terminal.wait_for_text("0 wait on you")
-        terminal.send("/")
+        terminal.wait_for(lambda screen: "for you" not in screen)
+        terminal.press("/", "filter: ▏")
         terminal.submit("painter")
         terminal.send("e")
         terminal.wait_for_text("Saved the list: 3 items")
@@ -73,16 +71,14 @@ def test_an_answer_from_the_screen_wakes_idle_claude_code(
     before = len(program.api.main_requests)
     screen = open_top(stack, program.sandbox, 80, 24)
     screen.wait_for_text("“Which grit?”")
-    screen.send("Enter")
-    screen.wait_for_text("Which grit? ▏")
+    screen.press("Enter", "Which grit? ▏")
     screen.submit("Use grit 120")
     screen.wait_for_text("hears it now.")
     program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("Use grit 120") == 1
     terminal.wait_for_text("Thank you.")
-    time.sleep(1)
-    screen.send("a")
-    screen.wait_for_text("Add to")
+    wait_until_idle(program.sandbox, turns=2)  # else the edit is told at the end of this one
+    screen.press("a", "Add to")
     screen.submit("varnish")
     screen.wait_for_text("Added to")
     terminal.submit("go on")  # an edit costs no turn of its own: it comes with the next one

@@ -28,7 +28,7 @@ def _parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]
     return [(one.name, one.kind, one.default) for one in inspect.signature(function).parameters.values()]
 
 
-WITHIN = {"clock", "offers_tools", "agents_process"}
+WITHIN = {"clock", "offers_tools", "agents_process", "is_remote"}
 """Parts of a board that its agents need, and no caller."""
 
 CASES = [

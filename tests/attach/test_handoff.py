@@ -14,7 +14,7 @@ import pytest
 import punchlist_statusline
 from punchlist import Board
 from punchlist.cli import main
-from punchlist.conversations.bindings import bind, find_session
+from punchlist.conversations.bindings import find_session
 from punchlist.hooks.inbox import ingest
 from tests.hooks.hosts import Host
 
@@ -103,7 +103,8 @@ def test_the_conversation_with_the_token_continues_the_list(
 
 def test_the_rows_of_a_bound_conversation_are_those_of_its_session(host: Host, board: Board) -> None:
     write_list(host, board)
-    bind(board, "claude-code", "c-2", host.session)
+    now, session = board.now(), host.session
+    board.store.transact(lambda tx: tx.hosts.bind_conversation("claude-code", "c-2", session, project="/p", at=now))
     command = [sys.executable, "-I", "-S", punchlist_statusline.__file__, "--board", str(host.board)]
     done = subprocess.run(command, input=b'{"session_id":"c-2"}', capture_output=True, check=True, timeout=60)
     assert "Fix" in done.stdout.decode()

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist import Board
-from punchlist.agent.briefs import recent_commit_calls
 from punchlist.core.events import Draft
 from punchlist.core.overview import AgentOverview, summarise_list
 from punchlist.errors import PunchlistError
@@ -256,29 +255,3 @@ def test_an_overview_tells_how_the_last_call_went_and_how_completions_are_graded
     assert found.last_call is not None
     assert (found.state, found.last_call.outcome, found.grades) == ("finished", "ok", {"verified": 1})
     assert found.counts == summarise_list(agent.todos).counts == {"completed": 1}
-
-
-def test_calls_that_made_commits_are_looked_for_in_the_last_10_000_events_or_since_the_reader_looked() -> None:
-    with Board.open("memory:") as board:
-        agent = board.agent("ada", session="s1", project="/shop")
-
-        def commit(call_id: str) -> int:
-            agent.tool_started(call_id, "Bash", {"command": "git commit -m Paint"})
-            agent.tool_finished(call_id, result=f"[main {call_id}] Paint", exit_code=0)
-            return board.store.last_seq()
-
-        def find_names(after: int) -> list[str]:
-            return [name for call in recent_commit_calls(board, after, "/shop") for name in call.names]
-
-        first = commit("3fa2b1c")
-        assert find_names(first) == ["3fa2b1c"]
-
-        def add_events(tx: Transaction) -> None:
-            row = tx.agent("s1", "ada")
-            assert row is not None
-            tx.add_events(row, [Draft("agent.noted", {})] * 10_000, by="ada", at=board.now())
-
-        board.store.transact(add_events)
-        last = commit("4cb3d2e")
-        assert find_names(last) == ["4cb3d2e"]
-        assert sorted(find_names(0)) == ["3fa2b1c", "4cb3d2e"]

@@ -20,7 +20,7 @@ def somebody_writes(path: Path) -> Generator[None]:
 
     def hold() -> None:
         with Board.open(path) as other:
-            other.store.transact(lambda _: (begun.set(), over.wait(60)))
+            other.store.transact(lambda tx: (tx.last_seq(), begun.set(), over.wait(60)))  # it has the lock
 
     thread = threading.Thread(target=hold)
     thread.start()

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from punchlist import Board
 from punchlist.testing import FakeClock
 from tests.store.boards import read_rows
@@ -46,6 +48,7 @@ def report_calls(path: Path, password: str) -> dict[str, list[Any]]:
     return read_rows(path)
 
 
+@pytest.mark.sqlite
 def test_boards_of_agents_with_other_passwords_are_equal_in_every_row(tmp_path: Path) -> None:
     first, *others = [report_calls(tmp_path / f"{place}.db", word) for place, word in enumerate(GUESSES)]
     assert sum(row["loop"] is not None for row in first["tool_calls"]) > 50
@@ -54,6 +57,7 @@ def test_boards_of_agents_with_other_passwords_are_equal_in_every_row(tmp_path: 
         assert other == first
 
 
+@pytest.mark.sqlite
 def test_another_key_makes_other_hashes(tmp_path: Path) -> None:
     loops: list[Any] = []
     for place in range(2):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from punchlist import Board
 from tests.sizes import size
 
@@ -23,6 +25,7 @@ sys.stdin.read()  # nothing is closed in order: whoever comes back from here was
 """
 
 
+@pytest.mark.sqlite
 def test_after_a_kill_right_behind_any_reply_nothing_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     total = 0

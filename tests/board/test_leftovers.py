@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,11 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.agent.leftovers import continue_for_person
+from punchlist.hooks.events import answer_event
+from punchlist.people.back_channel import find_running
 from punchlist.testing import FakeClock
+from punchlist_hook import mark_process
 from tests.board.test_worktrees import git
 from tests.hooks.hosts import Host
 
@@ -50,7 +57,7 @@ def _texts(agent: Agent) -> dict[str, str]:
 def test_the_first_prompt_of_a_new_conversation_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     Board.open(path).close()
-    old = Host(path, tmp_path, session="5f0c1a2b-bede30")
+    old = Host(path, tmp_path, session="5f0c1a2b-0000-4000-8000-000000bede30")
     old.hook("UserPromptSubmit", prompt="Fix it")
     old.write_todos("t", **{"Read the code": "completed", "Fix the login": "pending", "Ship it": "pending"})
     old.hook("SessionEnd", reason="clear")
@@ -144,6 +151,7 @@ def test_the_offer_is_counted_in_the_ledger(board: Board, tmp_path: Path) -> Non
 # A session that lives.
 
 
+@pytest.mark.sqlite
 def test_nothing_is_taken_from_a_session_whose_process_runs(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     Board.open(path).close()
@@ -170,7 +178,11 @@ def _tell(path: Path, project: Path, session: str, pid: int) -> None:
     host.run(json.dumps(event).encode(), {"CLAUDE_PID": str(pid)})
 
 
-def test_an_agent_without_a_process_lives_while_it_is_heard_of(board: Board, tmp_path: Path, clock: FakeClock) -> None:
+@pytest.mark.parametrize("process", ["", "77 5 another-boot pid:[1]"], ids=["no process", "in another container"])
+def test_an_agent_that_cannot_be_looked_up_lives_while_it_is_heard_of(
+    board: Board, tmp_path: Path, clock: FakeClock, process: str
+) -> None:
+    board.agents_process = process
     board.agent("main", session="old", project=tmp_path).call("todo", {"set": ["Read", "Fix"]})
     agent = board.agent("main", session="new", project=tmp_path)
     assert agent.offer_leftovers() is None
@@ -178,11 +190,83 @@ def test_an_agent_without_a_process_lives_while_it_is_heard_of(board: Board, tmp
     assert agent.offer_leftovers() is not None
 
 
+def test_nothing_is_taken_from_a_conversation_in_another_container(board: Board, tmp_path: Path) -> None:
+    tell_of(board, tmp_path, "old-1", process=f"{2**22} 5 {'0' * 8} pid:[1]")
+    agent = board.agent("main", session="new", project=tmp_path)
+    assert agent.offer_leftovers() is None
+    assert "still lives" in agent.call("todo", {"continue": "old-1"}).text
+
+
+def test_a_process_that_has_the_id_of_an_ended_one_is_not_the_old_session(board: Board, tmp_path: Path) -> None:
+    pid, start, *place = mark_process(os.getpid()).split(" ")
+    tell_of(board, tmp_path, "old-1", process=" ".join((pid, str(int(start) - 1), *place)))
+    assert board.store.read(lambda tx: find_running(tx, "old-1", board.now())) is None
+    assert board.agent("main", session="new", project=tmp_path).offer_leftovers() is not None
+
+
+def tell_of(board: Board, project: Path, session: str, *, process: str) -> None:
+    """Let a hook tell of a list."""
+    todos = [{"content": "Fix the login", "status": "pending", "activeForm": "Fixing"}]
+    event = Host(project, project, session=session).event("PostToolUse", tool_name="TodoWrite", tool_use_id="t")
+    answer_event(board, "claude-code", {**event, "tool_input": {"todos": todos}}, board.now(), process=process)
+
+
+_PROGRAM = """
+import sys
+from punchlist import Board
+Board.open(sys.argv[1]).agent("main", session=sys.argv[2], project=sys.argv[3]).call("todo", {"set": ["Read", "Fix"]})
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def run_program(board: Board, session: str, project: Path) -> Generator[subprocess.Popen[bytes]]:
+    """Run a program that writes a list and then waits."""
+    command = [sys.executable, "-c", _PROGRAM, str(board.store.path), session, str(project)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+        process.kill()
+
+
+def test_a_killed_program_leaves_its_items_at_once_and_gets_none(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        with run_program(board, "alive", tmp_path), run_program(board, "old", tmp_path) as old:
+            with run_program(board, "dead", tmp_path) as dead:
+                dead.kill()
+                dead.wait()
+            old.kill()
+            old.wait()
+            done = continue_for_person(board, "old", folder=str(tmp_path), by="ada")
+            assert done.into == "alive"
+        said = board.agent("main", session="new", project=tmp_path).offer_leftovers()
+    assert said is not None
+
+
+def test_nothing_is_taken_from_a_program_that_runs_however_quiet_it_is(tmp_path: Path) -> None:
+    clock = FakeClock(datetime.now(UTC))
+    with Board.open(tmp_path / "board.db", clock=clock) as board, run_program(board, "old", tmp_path):
+        clock.advance(13 * 3600)
+        agent = board.agent("main", session="new", project=tmp_path)
+        assert agent.offer_leftovers() is None
+        assert "still lives" in agent.call("todo", {"continue": "old"}).text
+
+
 # Taking over.
 
 
+def test_after_a_takeover_both_lists_name_the_other_session_in_short(board: Board, tmp_path: Path) -> None:
+    old, new = "5f0c1a2b-0000-4000-8000-00000abede30", "5f0c1a2b-0000-4000-8000-000000c0ffee"
+    left = _leave(board, old, "Read", "Fix", project=tmp_path)
+    board.agent("main", session=new, project=tmp_path).call("todo", {"continue": "bede30"})
+    assert left.todos.items[-1].notes == ("continued in session c0ffee",)
+    assert [event.data["source"] for event in board.events(0) if event.kind == "list.restored"] == ["session bede30"]
+
+
 def test_continue_moves_the_open_items_with_all_that_is_known_of_them(board: Board, tmp_path: Path) -> None:
-    old = board.agent("main", session="5f0c1a2b-bede30", project=tmp_path)
+    old = board.agent("main", session="5f0c1a2b-0000-4000-8000-000000bede30", project=tmp_path)
     entries = [{"text": "Read"}, {"text": "Fix", "phase": "Code", "check": "pytest -q"}, {"text": "Ship"}]
     old.call("todo", {"set": entries})
     old.call("todo", {"done": ["1"], "note": [{"id": "2", "text": "see #12"}]})
@@ -191,7 +275,7 @@ def test_continue_moves_the_open_items_with_all_that_is_known_of_them(board: Boa
     agent = board.agent("main", session="new", project=tmp_path)
     reply = agent.call("todo", {"continue": "bede30"})
     assert not reply.is_error
-    assert reply.text.startswith("Took over 2 items of session bede30.\n")
+    assert reply.text.startswith("Took over 2 items of session bede30. Done there already: 'Read'.\n")
     assert _texts(agent) == {"2": "Fix", "3": "Ship"}
     fix, ship = agent.todos.items
     assert (fix.status, fix.phase, fix.notes, fix.check and fix.check.command) == (
@@ -212,7 +296,7 @@ def test_ids_that_the_new_list_uses_are_given_anew_and_the_reply_says_which(boar
     agent = board.agent("main", session="new", project=tmp_path)
     agent.call("todo", {"set": ["Look", "Think"]})
     reply = agent.call("todo", {"continue": "old"})
-    assert reply.text.startswith("Took over 3 items of session old; 2 is 5 now.\n")
+    assert reply.text.startswith("Took over 3 items of session old; 2 is 5 now. Done there already: 'Read'.\n")
     assert _texts(agent) == {"1": "Look", "2": "Think", "5": "Fix", "3": "Ship", "4": "Tell"}
     assert [item.id for item in agent.todos.items if item.status == "in_progress"] == ["1"]
     assert reply.data["total"] == 5

@@ -21,13 +21,6 @@ def offered(session: Session) -> Offer | None:
     return row.offer
 
 
-def told(session: Session) -> list[str]:
-    """Return what the model hears with a prompt."""
-    said = session.agent.assistant_turn()
-    session.agent.user_turn()
-    return [one.text for one in said if "looks done" in one.text]
-
-
 @pytest.fixture
 def session() -> Session:
     opened = Session()
@@ -101,16 +94,14 @@ def test_the_yes_of_a_person_completes_it_with_that_evidence(session: Session) -
     assert offered(session) is None
 
 
-def test_the_agent_hears_it_once_with_its_next_prompt_and_never_in_mid_work(session: Session) -> None:
+def test_the_agent_does_not_hear_of_it(session: Session) -> None:
     session.edit("src/parser.py").run()
-    assert not [one for one in session.agent.assistant_turn(["Bash"]) if "looks done" in one.text]
-    session.agent.about_to_stop(background=1)
+    session.agent.about_to_stop(background=0)
+    said = session.agent.assistant_turn()
     session.agent.user_turn()
-    (said,) = told(session)
-    assert "“Fix the parser” looks done: pytest passed. Mark it completed if it is." in said
-    session.run()
-    session.agent.user_turn()
-    assert told(session) == []
+    said += session.agent.assistant_turn()
+    assert offered(session) is not None
+    assert not [one for one in said if "looks done" in one.text]
 
 
 def test_an_agent_that_is_only_watched_is_offered_nothing(session: Session) -> None:

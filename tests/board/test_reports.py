@@ -79,7 +79,7 @@ def test_an_open_item_has_the_work_that_was_done_while_it_was_in_progress() -> N
     session.run("ls").run("ls").write("a", "> b")
     session.run("ls")
     assert [session.entries[text].tally.calls for text in ("a", "b")] == [2, 1]
-    assert {of.agent: tally.calls for of, tally in session.report().elsewhere.items()} == {"main": 1}
+    assert {of.agent: tally.calls for of, tally in session.report().elsewhere} == {"main": 1}
 
 
 def test_an_item_for_which_a_subagent_is_at_work_is_under_way() -> None:

@@ -8,6 +8,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from punchlist import Board
 from tests.sizes import size
 
@@ -43,6 +45,7 @@ for number in range(1_000_000):
 """
 
 
+@pytest.mark.sqlite
 def test_nothing_that_was_reported_is_lost_or_counted_twice_when_the_reporter_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     with Board.open(path) as board:
@@ -71,6 +74,7 @@ def test_nothing_that_was_reported_is_lost_or_counted_twice_when_the_reporter_is
         assert agent.todos.items[0].grade == board.report(session="s").items[0].grade
 
 
+@pytest.mark.sqlite
 def test_nothing_is_lost_where_the_reporter_used_its_ids_again(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     with Board.open(path) as board:
@@ -94,6 +98,7 @@ def test_nothing_is_lost_where_the_reporter_used_its_ids_again(tmp_path: Path) -
             assert board.report(session="s").items[0].tally.calls == tally.calls
 
 
+@pytest.mark.sqlite
 def test_several_processes_report_for_one_agent_and_are_killed_at_any_time(tmp_path: Path) -> None:
     path, told, rng = tmp_path / "board.db", tmp_path / "told", random.Random(7)
     told.touch()

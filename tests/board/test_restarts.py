@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ def _plain(value: object) -> object:
     return None if isinstance(value, Agent) else value
 
 
+@pytest.mark.sqlite
 @given(st.lists(st.tuples(steps, st.sampled_from([0, 0, 1, 2, 90])), max_size=30))
 @settings(max_examples=size(25, 1000), deadline=None)
 def test_a_restart_between_any_two_reports_gives_the_same_verdicts_and_grades(plan: Plan) -> None:

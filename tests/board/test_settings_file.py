@@ -289,6 +289,7 @@ def test_an_unknown_key_is_answered_with_a_near_one():
 # Starting.
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("words", [["tasks"], ["todos"], ["hook", "claude-code"], ["statusline", "--session=s"]])
 def test_without_a_file_no_command_loads_the_readers_of_toml(words: list[str]):
     with Board.open() as board:
@@ -310,6 +311,7 @@ def test_with_a_file_no_command_that_reads_it_loads_what_writes_it(file: Path):
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.sqlite
 def test_the_status_line_loads_of_this_package_only_where_its_files_are():
     code = (
         "import sys; sys.argv[1:] = ['statusline', '--session=s']; from punchlist.__main__ import program; program(); "
@@ -332,6 +334,7 @@ _OTHER_VALUES = {
     "timer_horizon": "1d",
     "conversation": "list",
     "wake": "never",
+    "retain": "90 d",
 }
 
 

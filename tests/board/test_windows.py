@@ -433,6 +433,7 @@ def test_a_task_is_graded_by_the_window_of_its_worker() -> None:
     assert session.board.tasks("work").get("1").grade == "failing"
 
 
+@pytest.mark.sqlite
 def test_a_damaged_record_costs_what_it_knew_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     session = Session()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -87,7 +88,7 @@ def test_git_is_not_started(repository: Path, worktree: Path, monkeypatch: pytes
 
 
 def test_a_folder_without_a_repository_is_its_own_project(tmp_path: Path) -> None:
-    assert find_project(tmp_path) == (str(tmp_path), "folder", str(tmp_path), "")
+    assert find_project(tmp_path) == (str(tmp_path), "folder", str(tmp_path), "", "", "")
 
 
 def test_a_worktree_whose_repository_is_gone_is_its_own_project(repository: Path, worktree: Path) -> None:
@@ -258,6 +259,7 @@ def test_now_tells_worktrees_apart(
     assert out.count("api · main") == 1
 
 
+@pytest.mark.sqlite
 def test_an_agent_that_hooks_tell_of_is_shown_with_its_worktree(repository: Path, worktree: Path) -> None:
     path = repository.parent / "board.db"
     Board.open(path).close()
@@ -276,9 +278,20 @@ def test_a_brief_of_the_repository_tells_worktrees_apart(repository: Path, workt
     assert "api · main first" in text
 
 
+def test_a_brief_counts_a_commit_of_a_repository_once(repository: Path, worktree: Path) -> None:
+    with Board.open(repository.parent / "board.db") as board:
+        _work_in_both(board, repository, worktree)
+        git(repository, "commit", "-q", "--allow-empty", "-m", "Fix the login")
+        git(worktree, "merge", "-q", "main")
+        found = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")
+        text = plain_text(brief_lines(found.brief, found.groups, found.around, board.now(), UNICODE))
+    assert re.search("[12] commits? in api", text)  # the first one may fall into the same second
+
+
 # The past.
 
 
+@pytest.mark.sqlite
 def test_what_a_board_kept_under_a_worktree_is_found_under_its_repository(
     repository: Path, worktree: Path, tmp_path: Path
 ) -> None:
@@ -302,6 +315,7 @@ def test_what_a_board_kept_under_a_worktree_is_found_under_its_repository(
         assert names[f"project:{tmp_path / 'plain'}"] == str(tmp_path / "plain")
 
 
+@pytest.mark.sqlite
 def test_the_tasks_of_a_worktree_beside_those_of_the_checkout_keep_their_list(
     repository: Path, worktree: Path, tmp_path: Path
 ) -> None:

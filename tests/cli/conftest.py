@@ -23,7 +23,7 @@ Run = Callable[..., Ran]
 def read_rows(text: str) -> list[str]:
     """Return the rows of a status line without the clock of the focus and without the bar, which move."""
     rows = [re.sub(r"^[━─]+ ", "", row) for row in text.splitlines()]
-    return [re.sub(r" \d+:\d\d(:\d\d)?$", "", row) for row in rows]
+    return [re.sub(r"  (\d+ h )?\d+ (s|min|h)$", "", row) for row in rows]
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from punchlist import Board, __version__
-from punchlist.cli import COMMANDS, load_parser
+from punchlist.cli import COMMANDS, OVER_HTTP, load_parser
 from tests.cli.conftest import Run
 from tests.packages import WEB_PACKAGES
 
@@ -20,7 +20,10 @@ OPTIONS = {
     "demo": {"--speed"},
     "now": {"--project", "--by", "--json"},
     "top": {"--project", "--no-watch", "--by"},
-    "attach": {"--yes", "--show", "--statusline", "--no-statusline", "--force", "--print"},
+    "attach": {
+        *("--yes", "--show", "--statusline", "--no-statusline", "--force", "--print"),
+        *("--server", "--project", "--share", "--steer"),
+    },
     "detach": {"--yes", "--show"},
     "status": {"--json"},
     "todos": {"--all", "--project", "--session", "--agent", "--follow", "--ids", "--limit", "--json"},
@@ -33,7 +36,20 @@ OPTIONS = {
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
-    "serve": {"--host", "--port", "--no-watch", "--no-link", "--background", "--stop", "--status", "--systemd"},
+    "serve": {
+        "--host",
+        "--port",
+        "--name",
+        "--tls-cert",
+        "--tls-key",
+        "--no-tls",
+        "--no-watch",
+        "--no-link",
+        "--background",
+        "--stop",
+        "--status",
+        "--systemd",
+    },
     "token": set[str](),
     "mcp": {"--dialect", "--host"},
     "hook": set[str](),
@@ -53,7 +69,8 @@ OPTIONS = {
         "--json",
     },
     "sessions": {"--all", "--project", "--limit", "--json"},
-    "prune": {"--older-than", "--dry-run"},
+    "copy": set[str](),
+    "prune": {"--older-than", "--session", "--project", "--machine", "--yes", "--dry-run"},
     "dialects": {"--json"},
     "config": set[str](),
     "trust": set[str](),
@@ -94,11 +111,17 @@ VERBS = {
         "prune": {"--older-than", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
-    "token": {"create": {"--scope", "--project", "--person", "--json"}, "list": {"--json"}, "revoke": set[str]()},
+    "token": {
+        "create": {"--scope", "--project", "--person", "--owner", "--expires", "--json"},
+        "list": {"--json"},
+        "renew": {"--project", "--expires"},
+        "link": set[str](),
+        "revoke": set[str](),
+    },
 }
 
 
-READS, WRITES = {"--db", "--list", "--json"}, {"--db", "--list", "--json", "--by"}
+READS, WRITES = {"--db", "--server", "--list", "--json"}, {"--db", "--server", "--list", "--json", "--by"}
 SAID = {"--description", "--parent", "--priority", "--label", "--check", "--owner", "--attempts"}
 CLAIM = {"--lease", "--reserve"}
 TASKS = {
@@ -125,12 +148,17 @@ TASKS = {
     "history": READS,
     "import": WRITES | {"--format", "--in-order"},
     "export": READS | {"--format", "--force"},
-    "work": WRITES | CLAIM | {"--once", "--drain", "--label", "--grace", "--input"},
+    "work": WRITES | CLAIM | {"--once", "--drain", "--label", "--grace"},
 }
 
 
 def _options(parser: argparse.ArgumentParser) -> set[str]:
     return {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+
+
+def _common(name: str) -> set[str]:
+    """Return the options that each command has, by its name."""
+    return {"--db", "--server"} if name in OVER_HTTP else {"--db"}
 
 
 def _verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -145,13 +173,13 @@ def test_the_commands_are_those_that_are_written_here():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_just_these_options_and_always_db(name: str):
     parser = load_parser(name)
-    assert _options(parser) == OPTIONS[name] | {"--db"}
+    assert _options(parser) == OPTIONS[name] | _common(name)
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_of_a_command_has_just_these_options(name: str):
     parser = load_parser(name)
-    common = {"--db", "--session", "--agent", "--by", "--mine"} if name == "todo" else {"--db"}
+    common = _common(name) | ({"--session", "--agent", "--by", "--mine"} if name == "todo" else set[str]())
     found = {verb: _options(inner) for verb, inner in _verbs(parser).items()}
     assert found == {verb: options | common for verb, options in VERBS[name].items()}
 
@@ -167,7 +195,7 @@ GROUPED = {
     "Connect": ["attach", "detach", "status", "doctor", "handoff", "notify"],
     "More": ["demo", "watch", "events", "stats", "sessions", "config", "trust"],
 }
-PLUMBING = {"hook", "statusline", "mcp", "completion", "flows", "dialects", "restore", "prune", "token"}
+PLUMBING = {"hook", "statusline", "mcp", "completion", "flows", "dialects", "restore", "copy", "prune", "token"}
 
 
 def read_groups(text: str) -> dict[str, list[str]]:
@@ -182,6 +210,7 @@ def test_the_help_shows_commands_in_groups_and_the_plumbing_when_asked(run: Run)
     shown = read_groups(run("--help").out)
     assert {title: shown[title] for title in GROUPED} == GROUPED
     assert set(shown) == {*GROUPED, "options"}
+    assert "print up to three rows" in run("--help", "--all").out
     for words in (("--help", "--all"), ("help", "--all"), ("-h", "--all")):
         every = read_groups(run(*words).out)
         assert set(every.pop("Plumbing")) == PLUMBING

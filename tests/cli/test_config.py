@@ -107,6 +107,7 @@ def test_commands_use_the_board_of_the_file(run: Run, file: Path, own_home: Path
     run("todo", "append", "In my own board")
     assert "attach AGENT" in run("config", "set", "db", str(own_home / "other.db")).out
     run("todo", "append", "In the other one")
+    run("todo", "start", "other")
     assert "In my own board" not in run("todos").out
     assert "In the other one" in run("todos").out
     assert "In the other one" in run("todos", "--db", str(own_home / "other.db")).out

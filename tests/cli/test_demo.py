@@ -23,7 +23,8 @@ def test_into_a_pipe_it_plays_in_plain_lines(run: Run):
         "tester blocked “Try on staging”: staging key",
         "builder was refused: TodoWrite is not available in plan mode",
         "and they fail. The board saw that, and says so: failing.",
-        "✓ Run the tests — verified",
+        "✓ Run the tests — verified: pytest, 12 passed",
+        "The builder called this done while pytest failed, 1 of 12. The board had seen the run: failing.",
         "builder — Items (4/5)",
         "punchlist todos --follow",
     ):
@@ -91,4 +92,4 @@ def test_on_a_terminal_it_draws_in_place_and_gives_the_cursor_back(columns: int)
     assert process.returncode == 0
     assert body.count(b"\x1b[?25l") == body.count(b"\x1b[?25h") == 1
     assert body.index(b"\x1b[?25h") > body.rindex(b"\x1b[?2026l")
-    assert "╭─".encode() in body
+    assert "\x1b[1;36m━".encode() in body  # a bar

@@ -60,6 +60,7 @@ def test_every_field_of_the_panel_is_cleaned(evil_row: ListRow):
     _assert_clean("\n".join(plain(line) for line in frame_lines(frame, Display(columns=80), 60)))
 
 
+@pytest.mark.usefixtures("person")  # one of them clears what waits on a person
 def test_what_reaches_standard_output_is_clean_for_every_command(run: Run, board: Board, project: Path):
     with board:
         agent = board.agent("main", session="s1", dialect="claude-code")

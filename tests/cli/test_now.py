@@ -67,8 +67,8 @@ def sections(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     title = ""
     for line in text.splitlines():
-        if line.startswith(("──", "--")):
-            title = re.split(r" [·-] | \(", line.strip("─- "))[0]
+        if heading := re.fullmatch(r"([A-Z][a-z]+( [a-z]+)?) \d+(, with .*)?|Done since.*", line):
+            title = heading[1] or ""
             found[title] = []
         elif title and line and not line.startswith("`"):  # hints at the end
             found[title].append(" ".join(line.split()))
@@ -104,11 +104,11 @@ def test_agents_that_are_not_attached_are_shown_by_what_they_need(run: Run, home
     killed.kill()
     killed.wait()
     found = sections(run("now").out)
-    assert list(found) == ["waits on you", "at work", "idle", "ended"]
-    assert found["waits on you"] == ["! infra · claude i-1 · 3m permission: terraform apply in its window"]
-    assert re.fullmatch(r"▸ docs · claude d-1 no list · Edit README.md 1\d s", found["at work"][0])
-    assert re.fullmatch(r"○ web · claude w-1 no list (\w+ )?\d\d:\d\d", found["idle"][0])  # no clock runs
-    assert re.fullmatch(r"– old · claude o-1 no list (\w+ )?\d\d:\d\d", found["ended"][0])
+    assert list(found) == ["Do now", "At work", "Idle", "Ended"]
+    assert found["Do now"] == ["◆ infra · claude i-1 permission: terraform apply 3 min in its window"]
+    assert re.fullmatch(r"▸ docs · claude d-1 Edit README.md 1\d s", found["At work"][0])
+    assert re.fullmatch(r"○ web · claude w-1 no list yet 1 h", found["Idle"][0])
+    assert re.fullmatch(r"– old · claude o-1 no list yet (\w+|\d\d:\d\d)", found["Ended"][0])
 
 
 def test_an_agent_that_is_only_seen_says_how_to_attach_it_once(run: Run, board: Board, home: Path, start_claude: Start):
@@ -152,12 +152,16 @@ def test_an_attached_agent_shows_its_list_its_checks_and_its_subagents(
     child.call("todo", {"set": ["look", "tell"], "start": "1"})
     child.call("todo", {"done": ["1"], "next": True})
     monkeypatch.setenv("COLUMNS", "120")
-    (row,) = sections(run("now").out)["at work"]
-    expected = r"▸ shop · claude s-1 Writing the migration ━━───── 1/3 \d s red: pytest ✗ \d s ago ⤷ explore 1/2"
-    assert re.fullmatch(expected, row), row
+    (row,) = sections(run("now").out)["Look first"]
+    assert re.fullmatch(r"✗ shop · claude s-1 red: pytest 1/3 \d\d:\d\d", row), row
+    agent.tool_started("t-2", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("t-2", result="1 passed in 0.1s")
+    row, below = sections(run("now").out)["At work"]
+    assert re.fullmatch(r"▸ shop · claude s-1 Writing the migration 1/3 \d s pytest green", row), row
+    assert below == "⤷ explore 1/2"
     (agent_data,) = read_json(run)["agents"]
     assert (agent_data["session_state"], agent_data["check"], agent_data["focus"]) == (
-        "red",
+        "green",
         "pytest",
         "Writing the migration",
     )
@@ -175,12 +179,12 @@ def test_questions_and_plans_of_the_board_wait_with_those_of_hosts(
     asking.call("todo", {"set": ["paint"], "start": "1"})
     asking.ask("1", "Which colour?")
     found = sections(run("now").out)
-    assert [re.sub(r" · \d+ s| · \d+m", "", row) for row in found["waits on you"]] == [
-        "! web · claude w-1 input needed in its window",
-        "▤ shop · claude s-1 Plan r1: Move answer plan-1",
-        "? shop · builder b-1 “Which colour?” answer 1",
+    assert [re.sub(r" \d+ (s|min)", "", row) for row in found["Do now"]] == [
+        "◆ shop · claude s-1 approve or reject: Move (1 step) answer plan-1",
+        "◆ shop · builder b-1 answer: “Which colour?” 0/1 answer 1",
+        "◆ web · claude w-1 input needed in its window",
     ]
-    assert "at work" not in found
+    assert "At work" not in found
     data = read_json(run)
     assert {one["session"]: (one["state"], one["waits_for"]) for one in data["agents"]} == {
         "s-1": ("waiting", "plan: Move"),
@@ -190,15 +194,16 @@ def test_questions_and_plans_of_the_board_wait_with_those_of_hosts(
     assert [wait["kind"] for wait in data["waits"]] == ["plan", "question"]
 
 
-def test_an_agent_that_goes_on_while_its_question_waits_is_at_work(run: Run, board: Board):
+def test_an_agent_that_goes_on_while_its_question_waits_is_one_row(run: Run, board: Board):
     agent = board.agent("builder", session="b-1")
     agent.call("todo", {"set": ["paint", "sand"], "start": "1"})
     agent.ask("1", "Which colour?")
     agent.call("todo", {"start": "2"})
     agent.tool_started("t-1", "Bash", {"command": "sand the door"})
     found = sections(run("now").out)
-    assert len(found["waits on you"]) == len(found["at work"][:1]) == 1
-    assert "sand" in found["at work"][0]
+    assert "At work" not in found  # one row: what it waits for, which is all that a person can do
+    (row,) = found["Do now"]
+    assert "“Which colour?”" in row
 
 
 def test_an_agent_that_fell_silent_says_since_when_and_what_it_did_last(run: Run, home: Path, start_claude: Start):
@@ -208,8 +213,8 @@ def test_an_agent_that_fell_silent_says_since_when_and_what_it_did_last(run: Run
         agent = earlier.agent("main", session="i-1", project=home / "infra")
         agent.call("todo", {"set": ["plan", "apply"], "start": "1"})
         agent.tool_started("t-1", "Bash", {"command": "terraform plan"})
-    (row,) = sections(run("now").out)["at work"]
-    assert re.fullmatch(r"! infra · claude i-1 hung: terraform plan, silent since 20m ─{7} 0/2", row), row
+    (row,) = sections(run("now").out)["Do now"]
+    assert re.fullmatch(r"◆ infra · claude i-1 hung: terraform plan 0/2 20 min", row), row
 
 
 def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):
@@ -225,10 +230,7 @@ def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):
     agent.tool_finished("t-1", result="")
     agent.call("todo", {"done": ["2"]})
     assert read_json(run)["done"]["items"] == {"unchecked": 1}
-    (line,) = next(
-        rows for title, rows in sections(run("now").out).items() if title.startswith("done since you looked")
-    )
-    assert line == "not checked 1 session 1 unchecked punchlist brief --all"
+    assert re.search(r"^Done since .*  1 unchecked; punchlist brief --all$", run("now").out, re.MULTILINE)
 
 
 def test_a_list_begun_by_hand_is_no_agent_and_finished_agents_are_not_shown(run: Run, board: Board):
@@ -263,11 +265,11 @@ def test_a_project_shows_its_own_agents_only(run: Run, home: Path, start_claude:
 
 
 def test_agents_of_one_project_and_host_are_told_apart(run: Run, start_claude: Start):
-    start_claude("shop", "0000-aaaa11", "busy")
-    start_claude("shop", "0000-bbbb22", "idle")
+    start_claude("shop", "0000-4c2e-9f1b-000000aaaa11", "busy")
+    start_claude("shop", "0000-4c2e-9f1b-000000bbbb22", "idle")
     found = sections(run("now").out)
-    assert "shop · claude aaaa11" in found["at work"][0]
-    assert "shop · claude bbbb22" in found["idle"][0]
+    assert "shop · claude aaaa11" in found["At work"][0]
+    assert "shop · claude bbbb22" in found["Idle"][0]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
@@ -301,7 +303,8 @@ def test_lines_fit_and_hold_no_escapes(
     assert "\x1b" not in json.dumps(read_json(run), ensure_ascii=False)
 
 
-def test_a_long_name_makes_way_for_the_age_of_a_wait():
+@pytest.mark.parametrize(("columns", "has_time"), [(120, True), (80, True), (60, False)])
+def test_a_long_name_and_the_time_make_way_for_what_an_agent_does(columns: int, has_time: bool):
     at = datetime(2026, 5, 4, 12, tzinfo=UTC)
     row = AgentNow(
         project=f"/x/{'shop' * 9}",
@@ -310,8 +313,9 @@ def test_a_long_name_makes_way_for_the_age_of_a_wait():
         agent="main",
         state="waiting",
         since=at,
-        waits_for="permission: git push",
+        waits_for="permission: git push --force origin main",
     )
     roster = Roster(at=at + timedelta(minutes=12), agents=(row,), waits=())
-    shown = plain_text(now_lines(roster, Display(columns=80)))
-    assert "… · 12m  permission: git push" in shown
+    shown = plain_text(now_lines(roster, Display(columns=columns)))
+    assert "permission: git push --force" in shown
+    assert ("12 min" in shown) == has_time

@@ -129,6 +129,8 @@ DECISIONS = (
     ("answer", "plan-1", "approve"),
     ("plan", "approve", "1"),
     ("plan", "reject", "1", "Prime", "first"),
+    ("todo", "unblock", "paint"),
+    ("todo", "done", "paint"),
 )
 
 
@@ -163,7 +165,7 @@ def test_decisions_are_refused_in_doubt(
     asked: str, words: tuple[str, ...], *, terminal: bool, agent: str, why: str
 ) -> None:
     said = _refused(*words, "--session", asked, terminal=terminal, CLAUDECODE=agent)
-    deed = "decided" if words[0] == "plan" else "answered"
+    deed = {"plan": "decided", "answer": "answered", "todo": "changed"}[words[0]]
     where = "use `punchlist top`, the page or another terminal"
     assert said == f"punchlist: Nothing was {deed}: only a person can do that, and {why}; {where}.\n"
     with Board.open() as board:

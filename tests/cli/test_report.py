@@ -3,8 +3,8 @@
 import json
 import os
 import re
+import shlex
 import stat
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from punchlist import Agent
 from punchlist.board import Board
 from tests.cli.conftest import Run
+from tests.hooks.hosts import Host
 from tests.text.hostile import ESCAPES, MARKUP
 
 
@@ -130,127 +131,6 @@ def test_an_unknown_session_is_named(run: Run) -> None:
     said = run("report", "--session", "nobody")
     assert said.code == 1
     assert "nobody" in said.err
-
-
-def git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *words],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
-
-
-def test_a_report_shows_what_was_committed_while_an_item_was_in_focus(run: Run, board: Board, project: Path) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    agent = board.agent("main", session="s1", dialect="claude-code", project=project)
-    agent.call("TodoWrite", claude(("Paint", "in_progress"), ("Sand", "pending")))
-    (project / "door.txt").write_text("red\nred\n")
-    git("add", ".")
-    git("commit", "-m", "Paint it", "--date", "2001-01-01T00:00:00")
-    (project / "door.txt").write_text("red\nblue\n")
-    agent.tool_started("c1", "Edit", {"file_path": str(project / "door.txt")})
-    agent.tool_finished("c1", result="ok")
-    first, second = json.loads(run("report", "--format", "json").out)["items"]
-    assert second["git"] is None
-    assert first["git"]["added"] >= 1
-    assert first["git"]["files"] == 1
-
-
-def _commits_of(run: Run, *words: str) -> dict[str, tuple[int, int]]:
-    """For each agent with commits how many they are, and how many of them are shared."""
-    items = json.loads(run("report", "--format", "json", *words).out)["items"]
-    return {
-        entry["agent"]: (len(entry["git"]["commits"]), entry["git"]["shared"])
-        for entry in items
-        if entry["git"] and entry["git"]["commits"]
-    }
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_a_commit_counts_for_the_agent_whose_call_made_it(run: Run, board: Board, project: Path, quiet: bool) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    agents = [board.agent(name, session=f"s-{name}", project=project, dialect="claude-code") for name in ("ada", "bob")]
-    for agent in agents:
-        agent.call("TodoWrite", claude(("Paint", "in_progress")))
-    ada, bob = agents
-    bob.tool_started("b1", "Bash", {"command": "sleep 100"})
-    (project / "door.txt").write_text("red\n")
-    ada.tool_started("a1", "Bash", {"command": "git add . && git commit -m Paint"})
-    git("add", ".")
-    said = git("commit", "-m", "Paint", "--quiet" if quiet else "--verbose")
-    ada.tool_finished("a1", result=said, exit_code=0)
-    bob.tool_finished("b1", result="")
-    assert _commits_of(run) == _commits_of(run, "--session", "s-ada") == {"ada": (1, 0)}
-    assert _commits_of(run, "--session", "s-bob") == {}
-
-
-def test_a_commit_for_an_item_that_was_told_before_is_not_told_of_another_one(
-    run: Run, board: Board, project: Path
-) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
-    ada.call("TodoWrite", claude(("Paint", "in_progress"), ("Sand", "in_progress")))
-    (project / "door.txt").write_text("red\n")
-    ada.tool_started("a1", "Bash", {"command": "git add . && git commit -m Paint"})
-    git("add", ".")
-    ada.tool_finished("a1", result=git("commit", "-m", "Paint"), exit_code=0)
-    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "in_progress")))
-    told = json.loads(run("brief", "--json").out)
-    assert [len(entry["git"]["commits"]) for entry in (*told["unchecked"], *told["under_way"])] == [1, 0]
-    ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "completed")))
-    told = json.loads(run("brief", "--json").out)
-    assert [entry["git"]["commits"] for entry in told["unchecked"]] == [[]]
-
-
-def test_a_line_of_git_in_another_project_takes_no_commit_away(
-    run: Run, board: Board, project: Path, tmp_path: Path
-) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    elsewhere = board.agent("bob", session="s-bob", project=tmp_path / "elsewhere")
-    elsewhere.tool_started("b1", "Bash", {"command": "git commit -m Other"})
-    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
-    ada.call("TodoWrite", claude(("Paint", "in_progress")))
-    (project / "door.txt").write_text("red\n")
-    git("add", ".")
-    git("commit", "-m", "Paint")
-    elsewhere.tool_finished("b1", result="")
-    assert _commits_of(run, "--all") == _commits_of(run) == {"ada": (1, 0)}
-
-
-def test_a_commit_that_no_call_is_known_to_have_made_is_shared(run: Run, board: Board, project: Path) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    for name in ("ada", "bob"):
-        agent = board.agent(name, session=f"s-{name}", project=project, dialect="claude-code")
-        agent.call("TodoWrite", claude(("Paint", "in_progress")))
-    (project / "door.txt").write_text("red\n")
-    git("add", ".")
-    git("commit", "-m", "Paint")
-    assert _commits_of(run) == {"ada": (1, 1), "bob": (1, 1)}
-    assert "1 commit (1 shared with others)" in run("report").out
-
-
-def test_a_commit_of_a_child_without_a_list_counts_for_the_item_that_it_was_started_for(
-    run: Run, board: Board, project: Path
-) -> None:
-    (project / ".git").rmdir()
-    git("init")
-    bob = board.agent("bob", session="s-bob", project=project, dialect="claude-code")
-    bob.call("TodoWrite", claude(("Paint", "in_progress")))
-    ada = board.agent("ada", session="s-ada", project=project, dialect="claude-code")
-    ada.call("TodoWrite", claude(("Sand", "in_progress"), ("Paint", "pending")))
-    child = ada.spawn("painter", label="Sand")
-    (project / "door.txt").write_text("red\n")
-    child.tool_started("c1", "Bash", {"command": "git add . && git commit -m Paint"})
-    git("add", ".")
-    child.tool_finished("c1", result=git("commit", "-m", "Paint"), exit_code=0)
-    assert _commits_of(run) == {"ada": (1, 0)}
 
 
 @pytest.mark.usefixtures("worked", "person")
@@ -453,3 +333,49 @@ def test_what_is_known_only_from_a_transcript_is_not_under_way(run: Run, tmp_pat
     assert "Under way" not in run("brief").out
     assert "left in progress" in run("report").out
     assert "  main is known only from " in run("events").out
+
+
+def test_items_that_an_attached_agent_claims_without_one_call_are_looked_at_first(
+    run: Run, board: Board, project: Path
+):
+    host = Host(Path(board.store.path), project, session="5c1de2a0-7a51-4c2e-9f1b-000000bede30")
+    host.hook("SessionStart", source="startup")
+    host.hook("UserPromptSubmit", prompt="Build it")
+    host.write_todos("t1", Sand="pending", Paint="pending", Wax="pending")
+    host.write_todos("t2", Sand="completed", Paint="completed", Wax="completed")
+    host.hook("Stop")
+    groups = json.loads(run("brief", "--keep", "--json").out)["groups"]
+    assert [(row["kind"], row["sentence"]) for row in groups["look_first"]] == [
+        ("unseen", "3 items claimed, nothing was run")
+    ]
+
+
+def test_a_command_of_the_brief_is_whole_on_every_width(run: Run, board: Board, monkeypatch: pytest.MonkeyPatch):
+    agent = board.agent("main", session="a-session-with-a-long-name-that-a-person-chose", project=Path.cwd())
+    agent.call("todo", {"set": ["Deploy", "Paint"]})
+    agent.ask("1", "Which region?")
+    for columns in ("60", "80", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = run("brief", "--keep").out.splitlines()
+        (command,) = (line for line in lines if "punchlist answer" in line)
+        assert command.strip() == f"punchlist answer 1 TEXT --session {agent.session}"
+        assert columns == "120" or command.startswith("  punchlist")
+
+
+def test_a_brief_without_news_says_so_below_what_waits(run: Run, board: Board):
+    agent = board.agent("main", session="s1", project=Path.cwd())
+    agent.call("todo", {"set": ["Deploy", "Paint"]})
+    agent.ask("1", "Which region?")
+    run("brief")
+    said = run("brief").out
+    assert "Which region?" in said
+    assert "nothing new happened" in said
+    assert "nothing waits on you" not in said
+
+
+@pytest.mark.parametrize("scope", [(), ("--all",), ("--project", "/home/ada/my web")], ids=" ".join)
+def test_a_brief_names_the_report_on_the_same_projects(run: Run, board: Board, scope: tuple[str, ...]):
+    agent = board.agent("main", session="s1", project="/home/ada/my web" if scope else Path.cwd())
+    agent.call("todo", {"set": ["Deploy"], "done": ["1"]})
+    said = run("brief", "--keep", *scope).out
+    assert said.splitlines()[-1].strip() == f"more: {shlex.join(['punchlist', 'report', *scope])}"

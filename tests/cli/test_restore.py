@@ -85,7 +85,7 @@ def test_a_dry_run_shows_the_list_and_changes_nothing(run: Run, project: Path, t
     assert ran.code == 0
     assert ran.out.splitlines() == [
         f"Found 1/2, written 2026-03-01 09:00:03 UTC, in {path} (claude-code).",
-        "  ✓ Saw",
+        "  ● Saw",
         "  ▸ Oil",
     ]
     assert "There are no lists" in run("todos", "--all").out

@@ -29,6 +29,18 @@ def start(board: Board, project: Path, session: str) -> Host:
     return host
 
 
+@pytest.mark.parametrize("words", ["now", "brief --all", "report --all", "todos --all", "sessions --all"])
+def test_a_session_is_called_after_its_first_agent(run: Run, board: Board, project: Path, words: str):
+    for session in (FIRST, SECOND):
+        agent = board.agent("painter", session=session, project=project)
+        agent.call("todo", {"set": ["Paint"]})
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", result="1 failed", exit_code=1)
+    said = run(*words.split()).out
+    assert "project · painter bede30" in said
+    assert "project · main" not in said
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -98,6 +110,15 @@ def test_plain_commands_mean_the_session_that_runs(run: Run, board: Board, proje
         assert "project · claude bede30" in ran.out
 
 
+def test_an_item_goes_to_the_session_that_runs_though_it_has_no_list_yet(run: Run, board: Board, project: Path):
+    start(board, project, FIRST).hook("SessionEnd", reason="other")
+    host = Host(Path(board.store.files), project, session=SECOND)
+    host.hook("UserPromptSubmit", prompt="Paint the shed")
+    assert "Appended: Wax (project · claude c0ffee)" in run("todo", "append", "Wax").out
+    host.hook("SessionEnd", reason="other")
+    assert "Appended: Dry" in run("todo", "append", "Dry", "--session", "c0ffee").out
+
+
 @pytest.mark.parametrize(
     "words",
     [("todo", "append", "Wax it"), ("todo", "start", "2"), ("answer", "1"), ("plan", "approve", "1")],
@@ -127,7 +148,44 @@ def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, projec
     board.agent("main", session=FIRST).ask("2", "Which colour?")
     for _ in range(2):  # at its first end it hears the first answer
         host.hook("Stop", last_assistant_message="Which colour?")
-    assert run("answer", "2", "red").out == f"Answered: Paint. {heard} now.\n"
+    # It is idle, but nothing wakes it: no monitor runs here. "now" is said only of what was sent.
+    assert run("answer", "2", "red").out == f"Answered: Paint. {heard} at its next turn.\n"
     host.hook("SessionEnd", reason="other")
-    closed = f"{heard} once it goes on; its Claude Code is closed: `claude --resume {FIRST}` goes on with it."
+    command = f"cd {shlex.quote(str(project))} && claude --resume {FIRST}"
+    closed = f"{heard} once it goes on; its Claude Code is closed: `{command}` goes on with it."
     assert run("plan", "reject", "1", "no").out == f"Rejected revision 1. {closed}\n"
+
+
+def test_the_first_line_of_the_first_prompt_is_the_title_of_its_session(run: Run, board: Board, project: Path):
+    host = start(board, project, FIRST)
+    host.hook("UserPromptSubmit", prompt="And paint it")
+    assert "Build it" in run("todos").out
+    assert "And paint it" not in run("todos").out
+
+
+def test_a_title_is_one_line_without_secrets(board: Board, project: Path):
+    agent = board.agent("main", session="fix", project=project)
+    agent.user_turn("Log in with ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5\nand then the whole rest")
+    (row,) = board.lists(session="fix")
+    assert row.label is not None
+    assert row.label.startswith("Log in with ")
+    assert "ghp_aB3" not in row.label
+    assert "rest" not in row.label
+
+
+@pytest.mark.parametrize(
+    "other", ["6c1de2a0-7a51-4c2e-9f1b-000000bede30", "5c1de2a0-7a51-4c2e-9f1b-100000bede30"], ids=["start", "middle"]
+)
+def test_the_command_for_one_of_two_sessions_that_end_alike_answers_that_one(
+    run: Run, board: Board, project: Path, other: str
+):
+    for session in (FIRST, other):
+        agent = board.agent("main", session=session, project=project)
+        agent.call("todo", {"set": ["Deploy", "Paint"]})
+        agent.ask("1", "Which region?")
+    for words in (("answer",), ("brief", "--keep")):
+        commands = re.findall(r"punchlist (answer 1 TEXT --session \S+)", run(*words).out)
+        assert sorted(commands) == sorted(f"answer 1 TEXT --session {session}" for session in (FIRST, other))
+    ran = run(*f"answer 1 eu --session {other}".split())
+    assert ran.code == 0, ran.err
+    assert [wait.session for wait in board.waits()] == [FIRST]

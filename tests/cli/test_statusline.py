@@ -43,7 +43,7 @@ def tracked(board: Board) -> None:
 
 @pytest.mark.usefixtures("tracked")
 def test_it_shows_what_is_being_done_and_how_far_it_is(run: Run, project: Path):
-    expected = ["▸ Running tests", "1/3 33 %", "○ Next: Ship"]
+    expected = ["1/3 · no test ran yet", "▸ Running tests"]
     assert _rows(json.dumps({"session_id": "s1"})) == expected
     assert _rows(json.dumps({"workspace": {"current_dir": str(project)}})) == expected
     assert _rows(json.dumps({"cwd": str(project)})) == expected
@@ -63,8 +63,7 @@ def test_without_a_session_an_agent_that_goes_on_comes_before_a_later_one_that_f
     later.finished()
     assert "▸ Run tests" in read_rows(run("statusline").out)
     first.finished()
-    (row,) = (row for row in read_rows(run("statusline").out) if "Next" in row)
-    assert row in ("○ Next: Run tests", "○ Next: Paint")
+    assert read_rows(run("statusline").out)[0].startswith("0/")
 
 
 @pytest.mark.parametrize("given", ['{"session_id": "other"}', '{"cwd": "/nowhere"}'])
@@ -95,11 +94,11 @@ def test_it_does_not_wait_for_an_input_that_never_comes():
 
 def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
     run("todo", "append", "only")
-    assert read_rows(run("statusline").out) == ["○ Next: only", "0/1 0 %"]
+    assert read_rows(run("statusline").out) == ["0/1"]
     run("todo", "block", "only")
-    assert read_rows(run("statusline").out) == ["⊘ only", "0/1 0 %", "? Waits on you: only"]
+    assert read_rows(run("statusline").out) == ["0/1", "◆ waits for you: only", "  answer here, or: punchlist answer"]
     run("todo", "done", "only")
-    assert read_rows(run("statusline").out) == ["✓ All done", "1/1 100 %"]
+    assert read_rows(run("statusline").out) == ["1/1 · no test ran yet"]
 
 
 def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, project: Path):
@@ -109,7 +108,7 @@ def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, proje
             agent.call("TaskCreate", {"subject": subject, "description": "", "activeForm": f"{subject}ing"})
         agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
         agent.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
-    expected = ["▸ Painting", "1/3 33 %", "○ Next: Ship"]
+    expected = ["1/3 · no test ran yet", "▸ Painting"]
     assert _rows('{"session_id": "s2"}') == expected
     assert read_rows(run("statusline", "--session", "s2").out) == expected
     assert _rows(json.dumps({"cwd": str(project)})) == expected
@@ -127,17 +126,21 @@ def test_the_list_of_a_child_that_has_finished_gives_way_to_its_parents(
         child.call("todo", {"set": ["Look around"]})
         deeper = child.spawn("deeper")
         deeper.call("todo", {"set": ["Look closer"]})
-        at_work = ["▸ Paint", "0/1 0 % ⤷ explore 0/1, deeper 0/1"]
+        at_work = ["0/1 · no test ran yet", "▸ Paint", "  2 subagents: explore 0/1, deeper 0/1"]
         assert read_rows(run("statusline", *words).out) == at_work
         deeper.tool_started("1", "Bash", {"command": "make"})
         deeper.finished("Seen.")
         deeper.tool_finished("1", result="late to be told of")
-        assert read_rows(run("statusline", *words).out) == ["▸ Paint", "0/1 0 % ⤷ explore 0/1"]
+        assert read_rows(run("statusline", *words).out) == [
+            "0/1 · no test ran yet",
+            "▸ Paint",
+            "  1 subagent: explore 0/1",
+        ]
         child.finished("Looked.")
-        assert read_rows(run("statusline", *words).out) == ["▸ Paint", "0/1 0 %"]
-        assert read_rows(run("statusline", *words, "--agent", "deeper").out) == ["○ Next: Look closer", "0/1 0 %"]
+        assert read_rows(run("statusline", *words).out) == ["0/1 · no test ran yet", "▸ Paint"]
+        assert read_rows(run("statusline", *words, "--agent", "deeper").out) == ["0/1"]
         main.finished("Done.")
-        assert read_rows(run("statusline", *words).out) == ["○ Next: Paint", "0/1 0 %"]
+        assert read_rows(run("statusline", *words).out) == ["0/1"]
 
 
 def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list(
@@ -146,7 +149,7 @@ def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list
     with board:
         child = board.agent("main", session="s3", project=str(project)).spawn("explore")
         child.call("todo", {"set": ["Look around"]})
-        assert read_rows(run("statusline", "--session", "s3").out) == ["▸ Look around", "0/1 0 %"]
+        assert read_rows(run("statusline", "--session", "s3").out) == ["0/1 · no test ran yet", "▸ Look around"]
         child.finished("Looked.")
         assert run("statusline", "--session", "s3").out == run("statusline").out == ""
 
@@ -167,7 +170,7 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_claude_codes_own_tas
     _write_task_file(folder, 2, subject="Paint", status="in_progress", activeForm="Painting")
     (folder / "3.json").write_text("{broken")
     given = json.dumps({"session_id": SESSION, "transcript_path": str(tmp_path / "none.jsonl")})
-    expected = ["▸ Painting", "1/2 50 %"]
+    expected = ["1/2 · no test ran yet", "▸ Painting"]
     assert _rows(given, CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == expected
     assert _line('{"session_id": "../.."}', CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == (0, "", "")
     assert not (tmp_path / "data").exists()
@@ -199,9 +202,9 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_the_list_in_the_tran
     path.parent.mkdir(parents=True)
     _write_transcript(path)
     given = json.dumps({"session_id": SESSION, "transcript_path": str(path)})
-    assert _rows(given) == ["▸ Painting", "1/2 50 %"]
+    assert _rows(given) == ["1/2 · no test ran yet", "▸ Painting"]
     with board:
         board.agent("main", session=SESSION).call("todo", {"set": ["Known here"]})
-    assert _rows(given) == ["▸ Known here", "0/1 0 %"]
+    assert _rows(given) == ["0/1 · no test ran yet", "▸ Known here"]
     path.write_text("no transcript\n")
     assert _line(given.replace(SESSION, "other")) == (0, "", "")

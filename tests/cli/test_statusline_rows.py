@@ -6,69 +6,85 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from datetime import timedelta
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import punchlist_statusline as file
 from punchlist.board import Board
 from punchlist.cli.terminal import _SGR
 from punchlist.terminal import spans
-from punchlist.views.grades import state_name
+from punchlist.views.findings import span
 from tests.cli.conftest import read_rows
 
 _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a new list": ({"total": 2, "next": "Read"}, ["○ Next: Read", "──────────────────── 0/2 0 %"]),
+    "a new list": ({"total": 2, "next": "Read"}, ["── 0/2"]),
     "a focus": (
         {"focus": "Reading", "since": 935, "done": 1, "total": 3, "next": "Ship"},
-        ["▸ Reading 1:05", "━━━━━━────────────── 1/3 33 %", "○ Next: Ship"],
+        ["━── 1/3 · no test ran yet", "▸ Reading  1 min"],
     ),
     "a focus for hours": (
         {"focus": "Reading", "since": -6323, "total": 1},
-        ["▸ Reading 2:02:03", f"{'─' * 20} 0/1 0 %"],
+        ["─ 0/1 · no test ran yet", "▸ Reading  2 h 2 min"],
     ),
     "a clock that was set back": (
         {"focus": "Reading", "since": 2000, "total": 1},
-        ["▸ Reading 0:00", f"{'─' * 20} 0/1 0 %"],
+        ["─ 0/1 · no test ran yet", "▸ Reading  0 s"],
     ),
-    "all blocked": ({"blocked": "Deploy", "total": 1}, ["⊘ Deploy", f"{'─' * 20} 0/1 0 %"]),
-    "all failed": ({"failed": "Deploy", "total": 1}, ["✗ Deploy", f"{'─' * 20} 0/1 0 %"]),
-    "all done": ({"done": 2, "total": 2}, ["✓ All done", f"{'━' * 20} 2/2 100 %"]),
-    # No tick beside what fails: the agent says that all is done, and nobody else does.
-    "all marked done": (
-        {"done": 2, "total": 2, "doubtful": 1},
-        ["? All marked done", f"{'━' * 20} 2/2 100 % · 1 doubtful"],
+    "a focus while green": (
+        {"focus": "Reading", "since": 990, "done": 3, "total": 4, "state": "green", "check": "pytest"},
+        ["━━━─ 3/4 · pytest green", "▸ Reading  10 s"],
     ),
-    "all marked done while red": (
+    # Nothing moves at idle: no clock, and not what comes next.
+    "a turn that ended": (
+        {"focus": "Reading", "since": 900, "stopped": 950, "total": 1, "next": "Ship"},
+        ["─ 0/1", "‖ Reading"],
+    ),
+    "all blocked": ({"blocked": "Deploy", "total": 1}, ["─ 0/1", "⊘ Deploy"]),
+    "all failed": ({"failed": "Deploy", "total": 1}, ["─ 0/1", "✗ Deploy"]),
+    "all done": ({"done": 2, "total": 2}, ["━━ 2/2 · no test ran yet"]),
+    "all done while red": (
         {"done": 2, "total": 2, "state": "red", "check": "pytest"},
-        ["? All marked done", f"{'━' * 20} 2/2 100 %", "✗ red: pytest"],
+        ["━━ 2/2 · ✗ pytest red"],
     ),
-    "red": ({"state": "red", "check": "pytest"}, ["✗ red: pytest"]),
-    "green": ({"state": "green", "check": "pytest"}, ["✓ green: pytest"]),
-    "not checked": ({"state": "unchecked"}, ["? not checked"]),
-    "not checked since one change": (
-        {"state": "unchecked", "check": "pytest", "changes": 1},
-        ["? not checked since 1 change"],
+    "a long list": ({"done": 30, "total": 40}, [f"{'━' * 15}{'─' * 5} 30/40 · no test ran yet"]),
+    "red": ({"state": "red", "check": "pytest"}, ["✗ pytest red"]),
+    "green": ({"state": "green", "check": "pytest"}, ["pytest green, nothing changed since"]),
+    "no check": ({"state": "unchecked"}, ["no test ran yet"]),
+    "one change after a check": (
+        {"state": "unchecked", "check": "pytest", "changes": 1, "focus": "Reading"},
+        ["1 change, not checked", "▸ Reading"],
     ),
-    "not checked since more": ({"state": "unchecked", "changes": 14}, ["? not checked since 14 changes"]),
-    "one waits": ({"waits": 1, "wait": "Which?"}, ["? Waits on you: Which?"]),
-    "three wait": ({"waits": 3, "wait": "Which?"}, ["? Waits on you: Which? (+2 more)"]),
+    "changes at work without any check": (
+        {"state": "unchecked", "changes": 14, "focus": "Reading"},
+        ["no test ran yet", "▸ Reading"],
+    ),
+    "changes": ({"state": "unchecked", "changes": 14}, ["14 changes, not checked"]),
+    "one waits": ({"waits": 1, "wait": "Which?"}, ["◆ waits for you: Which?", "  answer here, or: punchlist answer"]),
+    "three wait": (
+        {"waits": 3, "wait": "Which?"},
+        ["◆ waits for you: Which? (+2 more)", "  answer here, or: punchlist answer"],
+    ),
     "subagents": (
         {"total": 1, "next": "a", "subagents": [["explore", 1, 2], ["test", 0, 0]], "more": 2},
-        ["○ Next: a", f"{'─' * 20} 0/1 0 % ⤷ explore 1/2, test, +2"],
+        ["─ 0/1", "  4 subagents: explore 1/2, test, +2"],
     ),
-    "a subagent without a list beside it": ({"subagents": [["explore", 0, 0]]}, ["⤷ explore"]),
+    "a subagent without a list beside it": ({"subagents": [["explore", 0, 0]]}, ["  1 subagent: explore"]),
     "nothing": ({}, []),
     "values of other kinds": ({"focus": 7, "done": "x", "total": None, "waits": [], "state": {}, "subagents": 3}, []),
 }
 
 
-def _render(line: dict[str, Any], columns: int = 100, glyphs: dict[str, str] = file.UNICODE) -> list[str]:
-    return [
-        "".join(text for text, _ in row) for row in file.render_rows(line, now=1000, columns=columns, glyphs=glyphs)
-    ]
+def _render(
+    line: dict[str, Any], columns: int = 100, glyphs: dict[str, str] = file.UNICODE, now: int = 1000
+) -> list[str]:
+    rows = file.render_rows(line, now=now, columns=columns, glyphs=glyphs)
+    return ["".join(text for text, _ in row) for row in rows]
 
 
 @pytest.mark.parametrize("name", _LINES)
@@ -77,9 +93,9 @@ def test_rows_for_each_state_of_a_session(name: str):
     assert _render(line) == expected
 
 
-def test_there_are_five_rows_at_most():
+def test_there_are_three_rows_at_most():
     line = {name: value for line, _ in list(_LINES.values())[:-1] for name, value in line.items()}
-    assert len(_render(line)) == 5
+    assert len(_render(line)) == 3
 
 
 @pytest.mark.parametrize("columns", range(1, 60))
@@ -106,18 +122,18 @@ def test_ascii_signs_are_ascii(line: dict[str, Any]):
 
 def test_signs_and_colours_are_those_of_the_other_surfaces():
     for ours, theirs in ((file.UNICODE, spans.UNICODE), (file.ASCII, spans.ASCII)):
-        names = ("pending", "blocked", "completed", "failed")
+        names = ("blocked", "failed")
         assert {name: ours[name] for name in names} == {name: theirs.boxes[name] for name in names}
-        assert ours["doubt"] == theirs.grades["unchecked"]
         assert (ours["focus"], ours["ellipsis"], ours["full"], ours["empty"]) == (
             theirs.arrow, theirs.ellipsis, theirs.full, theirs.empty,
         )  # fmt: skip
     assert file.COLOURS.items() <= {str(style): code for style, code in _SGR.items()}.items()
 
 
-@pytest.mark.parametrize("changes", [0, 1, 14])
-def test_the_words_for_a_session_are_those_of_the_other_surfaces(changes: int):
-    assert _render({"state": "unchecked", "changes": changes}) == [f"? {state_name('unchecked', changes)}"]
+@given(st.integers(0, 90 * 3600))
+def test_a_time_is_said_as_on_the_other_surfaces(seconds: int):
+    shown = _render({"focus": "x", "since": 1, "total": 0}, glyphs=file.UNICODE, now=1 + seconds)[-1]
+    assert shown == f"▸ x  {span(timedelta(seconds=seconds))}"
 
 
 def test_a_forged_line_gives_a_terminal_nothing_to_obey():
@@ -146,7 +162,7 @@ def path(tmp_path: Path, board: Board) -> Path:
     return tmp_path / "data" / "board.db"
 
 
-_EXPECTED = ["▸ Running tests", "0/2 0 %", "○ Next: Ship"]
+_EXPECTED = ["0/2 · no test ran yet", "▸ Running tests"]
 
 
 def test_it_runs_without_site_packages_and_imports_nothing_of_the_package(path: Path):
@@ -178,7 +194,7 @@ def test_a_host_gets_colours_and_a_pipe_does_not(path: Path):
 def test_width_and_signs_follow_the_environment(path: Path):
     ran = _run("--board", str(path), "--session", "s1", COLUMNS="14", LC_ALL="C")
     assert ran.stdout.isascii()
-    assert read_rows(ran.stdout.decode())[0] == "> Runn..."
+    assert read_rows(ran.stdout.decode())[1] == "> Runn..."
     assert all(len(row) <= 14 for row in ran.stdout.decode().splitlines())
 
 
@@ -192,7 +208,10 @@ def test_it_leaves_the_boards_folder_as_it_was(path: Path):
 def test_it_sees_a_change_while_another_process_has_the_board_open(path: Path):
     with Board.open(path) as board:
         board.agent("main", session="s1").call("todo", {"done": "1"})
-        assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == ["▸ Ship", "1/2 50 %"]
+        assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == [
+            "1/2 · no test ran yet",
+            "▸ Ship",
+        ]
 
 
 @pytest.mark.parametrize("damage", ["line", "page", "schema", "text", "empty", "folder", "none"])

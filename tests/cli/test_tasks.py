@@ -100,7 +100,7 @@ def test_the_list_shows_what_moves_and_why_the_rest_does_not(run: Run, three: No
     run("tasks", "add", "Part", "--parent", "ship")
     run("tasks", "claim", "--by", "w1")
     assert run("tasks").out.splitlines() == [
-        "▸ 1 p2 Write the parser — w1, lease ends in 15 minutes",
+        "▸ 1 p2 Write the parser — w1, lease ends in 15 min",
         "⊘ 2 p2 Test it — blocked by 1 #tests",
         "⊘ 3 p0 Ship — blocked by 1, 2",
         "└ ○ 4 p2 Part",
@@ -306,7 +306,7 @@ def test_a_checklist_is_ticked_before_its_task_is_done(run: Run):
 def test_a_wait_ends_by_a_time_an_event_or_a_person(run: Run):
     for name in ("One", "Two", "Three"):
         run("tasks", "add", name)
-    assert run("tasks", "wait", "1", "--until", "10m").out == "Waiting 1: One (resumes in 10 minutes)\n"
+    assert run("tasks", "wait", "1", "--until", "10m").out == "Waiting 1: One (resumes in 10 min)\n"
     ran = run("tasks", "wait", "two", "--topic", "deploy", "--correlation", "42")
     assert ran.out == "Waiting 2: Two (waits for deploy 42)\n"
     run("tasks", "wait", "3")

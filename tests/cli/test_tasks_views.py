@@ -20,8 +20,8 @@ from punchlist.terminal.tasks import (
     graph_lines,
     task_card,
     task_lines,
-    until_words,
 )
+from punchlist.views.findings import until_words
 from tests.cli.conftest import Run
 from tests.cli.test_hostile_text import EVIL, _assert_clean
 
@@ -59,7 +59,7 @@ def test_the_graph_of_one_task_is_what_it_waits_for_and_what_waits_for_it(run: R
 def test_the_graph_leaves_out_what_is_done_unless_asked(run: Run):
     run("tasks", "done", "1")
     assert run("tasks", "graph").out.startswith("○ 2 Front\n")
-    assert "✓ 1 Design" in run("tasks", "graph", "--all").out
+    assert "● 1 Design" in run("tasks", "graph", "--all").out
 
 
 @pytest.mark.usefixtures("diamond")
@@ -182,7 +182,7 @@ def test_a_subject_is_not_looked_at_for_places_to_fill():
 
 
 def test_a_distance_in_time_is_told_in_the_unit_that_fits():
-    said = {0: "now", -5: "now", 0.2: "in 1 second", 100: "in 100 seconds", 900: "in 15 minutes", 7200: "in 2 hours"}
+    said = {0: "now", -5: "now", 40: "in 40 s", 100: "in 2 min", 900: "in 15 min", 7500: "in 2 h 5 min"}
     for seconds, text in {**said, 3 * 86_400: "in 3 days"}.items():
         assert until_words(NOW + timedelta(seconds=seconds), NOW) == text
 

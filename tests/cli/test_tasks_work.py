@@ -83,17 +83,6 @@ def test_the_command_finds_its_task_in_the_environment_and_on_standard_input(run
     assert (task["id"], task["status"], task["description"]) == ("1", "in_progress", "Two\nlines")
 
 
-def test_the_task_comes_as_a_file_or_not_at_all_if_asked(run: Run, work: Run, project: Path):
-    run("tasks", "add", "One")
-    run("tasks", "add", "Two")
-    work('cp "$PUNCHLIST_TASK_FILE" task.json; echo "$PUNCHLIST_TASK_FILE"; cat > stdin.txt', "--input", "file")
-    assert json.loads((project / "task.json").read_text())["subject"] == "One"
-    assert (project / "stdin.txt").read_text() == ""
-    assert not os.path.exists(_task().result)
-    work('echo "${PUNCHLIST_TASK_FILE-none}"; cat', "--input", "none")
-    assert _task("2").result == "none"
-
-
 def test_a_description_that_is_larger_than_the_environment_is_cut_there_only(run: Run, work: Run, board: Board):
     with board:
         board.tasks().create("One", description="ä" * 100_000)

@@ -376,7 +376,7 @@ def _leave(board: Board, session: str, project: Path) -> None:
 
 
 def test_continue_gives_leftovers_to_the_session_at_work(run: Run, board: Board, project: Path) -> None:
-    _leave(board, "5f0c1a2b-bede30", project)
+    _leave(board, "5f0c1a2b-0000-4000-8000-000000bede30", project)
     agent = board.agent("main", session="new", project=project)
     agent.call("todo", {"set": ["Look", "Think"]})
     ran = run("todo", "continue")
@@ -389,21 +389,21 @@ def test_continue_gives_leftovers_to_the_session_at_work(run: Run, board: Board,
 def test_continue_puts_leftovers_on_the_persons_own_list_where_nobody_works(
     run: Run, board: Board, project: Path
 ) -> None:
-    _leave(board, "5f0c1a2b-bede30", project)
+    _leave(board, "5f0c1a2b-0000-4000-8000-000000bede30", project)
     ran = run("todo", "continue", "bede30")
     assert ran.out == f"Took over 1 item of session bede30 {_mine()}\n"
     assert [item.content for item in _todos().items] == ["Fix the login"]
 
 
 def test_continue_names_a_session_that_still_lives(run: Run, board: Board, project: Path) -> None:
-    board.agent("main", session="5f0c1a2b-bede30", project=project).call("todo", {"set": ["Look"]})
+    board.agent("main", session="5f0c1a2b-0000-4000-8000-000000bede30", project=project).call("todo", {"set": ["Look"]})
     ran = run("todo", "continue", "bede30", "--mine")
     assert (ran.code, ran.out) == (1, "")
     assert "still lives" in ran.err
 
 
 def test_continue_none_declines(run: Run, board: Board, project: Path) -> None:
-    _leave(board, "5f0c1a2b-bede30", project)
+    _leave(board, "5f0c1a2b-0000-4000-8000-000000bede30", project)
     assert run("todo", "continue", "none").code == 0
     assert board.agent("main", session="new", project=project).offer_leftovers() is None
 

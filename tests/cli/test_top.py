@@ -68,7 +68,7 @@ def test_a_question_is_answered_in_place_and_the_agent_appears_at_work(board: Bo
     agent = start(board, "builder", project, "paint", "sand")
     agent.ask("1", "Which \x1b]0;owned\x07\x1b[31mcolour\u202e?")
     with top() as terminal:
-        assert "“Which colour?”" in chosen(terminal.wait_for("1 waits on you"))
+        assert "“Which colour?”" in chosen(terminal.wait_for("1 waits for you"))
         terminal.press("\r")
         terminal.wait_for("Which colour? ▏")
         terminal.press("Use réd")
@@ -76,7 +76,7 @@ def test_a_question_is_answered_in_place_and_the_agent_appears_at_work(board: Bo
         family = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"  # one character for a person
         terminal.press(f"{family}\x7f\x7f\x7f\x7fblue\r")
         terminal.wait_for("Answered: paint. project · builder s-builder hears it at its next turn.")
-        assert "at work · 1" in terminal.wait_for("0 wait on you")
+        assert "wait" not in terminal.wait_for("Punchlist  1 at work").splitlines()[0]
         assert b"owned" not in terminal.shown
         assert "\u202e".encode() not in terminal.shown
     answered = [event for event in board.events() if event.kind == "question.answered"]
@@ -87,21 +87,21 @@ def test_arrows_and_letters_select_and_enter_opens_the_list(board: Board, projec
     start(board, "one", project, "paint", "sand")
     start(board, "two", project, "cook", "eat")
     with top() as terminal:
-        assert "two" in chosen(terminal.wait_for("at work · 2"))
+        assert "two" in chosen(terminal.wait_for("At work 2"))
         terminal.press(DOWN)
         terminal.wait_until(lambda: "one" in chosen(terminal.picture))
         terminal.press("k\r")
-        picture = terminal.wait_for("○ eat")
-        assert "0/2 0 %" in picture
-        assert "at work · 2" not in picture
+        picture = terminal.wait_until(lambda: "At work 2" not in terminal.picture)
+        assert "── 0/2" in picture
+        assert "○ eat" in picture
         terminal.press(ESCAPE)
-        terminal.wait_for("at work · 2")
+        terminal.wait_for("At work 2")
 
 
 def test_items_are_added_and_the_one_in_progress_is_marked_done(board: Board, project: Path) -> None:
     agent = start(board, "one", project, "paint", "sand")
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("a")
         terminal.wait_for("Add to project · one s-one:")
         terminal.press("\x1b[200~buy\nmilk\x1b[201~\r")  # pasted: a line end within is no key
@@ -139,7 +139,7 @@ def test_a_list_is_edited_in_the_persons_editor(board: Board, project: Path, tmp
     agent = start(board, "one", project, "paint", "sand")
     editor = write_editor(tmp_path, "text = text.replace('sand', 'Sand!') + '- [ ] varnish\\n'")
     with top(EDITOR=editor, VISUAL="") as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("e")
         terminal.wait_for("Saved the list: 3 items (project · one s-one)")
         terminal.wait_for("0/3")
@@ -152,7 +152,7 @@ def test_an_edit_that_cannot_be_read_is_mended_in_a_second_one(board: Board, pro
     mend = "text = text.replace('???', '- [ ] varnish') if '???' in text else text + '???\\n'"
     editor = write_editor(tmp_path, mend)
     with top(EDITOR=editor, VISUAL="") as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("e")
         assert "Line 2" in terminal.wait_for("Enter edits it again.")
         assert [item.content for item in agent.todos.items] == ["paint"]
@@ -170,7 +170,7 @@ def test_an_edit_of_a_list_that_moved_on_is_kept_and_named(board: Board, project
         "text += '- [ ] mine\\n'",
     )
     with top(EDITOR=editor, VISUAL="", TMPDIR=str(tmp_path)) as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("e")
         terminal.wait_until(lambda: Path("begun").exists())
         agent.call("todo", {"add": ["theirs"]})
@@ -182,20 +182,21 @@ def test_an_edit_of_a_list_that_moved_on_is_kept_and_named(board: Board, project
     assert [item.content for item in agent.todos.items] == ["paint", "theirs"]
 
 
-def test_lists_below_agents_are_remembered(board: Board, project: Path) -> None:
-    start(board, "one", project, "paint", "sand")
+def test_what_is_done_is_shown_item_by_item_once_the_key_was_pressed(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand", "varnish", "ship")
+    agent.call("todo", {"done": ["1", "2", "3"]})
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        assert "paint" not in terminal.wait_for("● 2 done")
         terminal.press("\x14")
-        terminal.wait_for("○ sand")
+        terminal.wait_for("● paint")
     with top() as terminal:
-        terminal.wait_for("○ sand")
+        terminal.wait_for("● paint")
 
 
 def test_the_person_is_notified_once_they_switched_it_on_and_from_then_on(board: Board, project: Path) -> None:
     agent = start(board, "one", project, "paint", "sand")
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("n")
         terminal.wait_for("You are notified by bell")
         terminal.wait_for("notifying")
@@ -207,23 +208,58 @@ def test_the_person_is_notified_once_they_switched_it_on_and_from_then_on(board:
         terminal.wait_for("You are not notified any more.")
 
 
-def test_lists_stand_below_their_agents_with_what_is_done_in_one_line(board: Board, project: Path) -> None:
-    agent = start(board, "one", project, "paint", "sand", "varnish", "ship")
-    agent.call("todo", {"done": "1"})
-    agent.call("todo", {"done": "2"})
+def test_the_groups_are_those_of_the_brief_and_what_was_seen_is_not_shown_again(board: Board, project: Path) -> None:
+    for name, result in (("red", "1 failed, 3 passed"), ("green", "4 passed")):
+        agent = start(board, name, project, "paint")
+        agent.tool_started("c1", "Edit", {"file_path": str(project / "src/door.py")})
+        agent.tool_finished("c1", result="ok")
+        agent.tool_started("c2", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c2", result=f"{result} in 0.1s", exit_code=int(name == "red"))
+        agent.call("todo", {"done": "1"})
+        agent.finished()
+    start(board, "busy", project, "cook").call("todo", {"add": ["eat"]})
+    start(board, "asker", project, "sand").ask("1", "Which grit?")
     with top() as terminal:
-        assert "ship" not in terminal.wait_for("at work · 1")
-        terminal.press("\x14")
-        picture = terminal.wait_for("○ ship")
-        assert "✓ 2 done" in picture
-        terminal.press("\x14")
-        terminal.wait_until(lambda: "ship" not in terminal.picture)
+        picture = terminal.wait_for("Checked since you looked 1")
+        places = [picture.index(f"  {title} 1\n") for title in ("Do now", "Look first", "At work")]
+        assert places == sorted(places)
+        said = " ".join(picture.split())
+        assert "✗ project · red s-red red: pytest, 1 of 4 failed; 1" in said
+        assert "✓ project · green s-green 1 of 1 verified, pytest gr" in said
+        terminal.press("\t\t")
+        terminal.wait_until(lambda: "busy" in chosen(terminal.picture))
+        terminal.press("s")
+        terminal.wait_until(lambda: "Checked" not in terminal.picture)
+        assert "1 waits for you" in terminal.picture
+
+
+def test_only_the_selected_row_spins_and_it_keeps_its_colours(board: Board, project: Path) -> None:
+    start(board, "one", project, "paint")
+    start(board, "two", project, "cook")
+    with top(120, 12) as terminal:
+        picture = terminal.wait_for("At work 2")
+        assert re.match("❯ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ", chosen(picture))
+        assert len(re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", picture)) == 1
+        assert picture.count("\n  ▸ project") == 1
+        assert b"\x1b[7m" not in terminal.shown
+
+
+def test_a_change_is_taken_back_by_one_key(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand")
+    with top() as terminal:
+        terminal.wait_for("At work 1")
+        terminal.press("abuy milk\r")
+        terminal.wait_for("0/3")
+        terminal.press("u")
+        terminal.wait_for("Took back your last change of project · one s-one.")
+        terminal.wait_for("0/2")
+    assert [item.content for item in agent.todos.items] == ["paint", "sand"]
 
 
 def test_done_is_asked_about_the_item_that_it_names(board: Board, project: Path) -> None:
     agent = start(board, "one", project, "paint", "sand", "varnish")
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("d")
         terminal.wait_for("Done: paint?")
         agent.call("todo", {"done": "1"})
@@ -249,13 +285,13 @@ def test_an_item_that_looks_done_is_closed_by_one_key(board: Board, project: Pat
 
 
 def test_leftovers_of_an_agent_that_ended_are_taken_over_by_one_key(board: Board, project: Path) -> None:
-    old = Host(Path(board.store.path), project, session="5f0c1a2b-bede30")
+    old = Host(Path(board.store.path), project, session="5f0c1a2b-7a51-4c2e-bede30")
     old.hook("UserPromptSubmit", prompt="Paint")
     old.write_todos("t", paint="completed", sand="pending")
     old.hook("SessionEnd", reason="clear")
     agent = start(board, "main", project, "cook")
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("G")
         terminal.wait_until(lambda: "claude" in chosen(terminal.picture))
         terminal.press("c")
@@ -270,7 +306,7 @@ def test_an_agent_at_work_gets_what_the_last_one_left_by_the_same_key(board: Boa
     agent = board.agent("main", session="s-new", project=project)
     agent.call("todo", {"set": ["cook"]})
     with top() as terminal:
-        terminal.wait_for("at work · 1")
+        terminal.wait_for("At work 1")
         terminal.press("c")
         terminal.wait_for("Took over 1 item of session s-main; 1 is 2 now.")
     assert [item.content for item in agent.todos.items] == ["cook", "paint"]
@@ -280,15 +316,15 @@ def test_a_plan_is_approved_at_the_revision_that_was_read(board: Board, project:
     agent = board.agent("planner", session="s-1", project=project)
     agent.propose_plan("# Move\n- pack")
     with top() as terminal:
-        terminal.wait_for("Plan r1: Move")
+        terminal.wait_for("approve or reject: Move")
         terminal.press("p")
         terminal.wait_for("- pack")
-        agent.propose_plan("# Move\n- burn everything")
+        agent.propose_plan("# Burn\n- burn everything")
         terminal.press("y")
         terminal.wait_until(lambda: "revision" in terminal.picture.splitlines()[-1], "a refusal")
         assert agent.plans[-1].state is PlanState.PROPOSED
         terminal.press(ESCAPE)
-        terminal.wait_for("Plan r2: Move")
+        terminal.wait_for("approve or reject: Burn")
         terminal.press("p")
         terminal.wait_for("- burn everything")
         terminal.press("n\r")  # not without a reason
@@ -296,7 +332,7 @@ def test_a_plan_is_approved_at_the_revision_that_was_read(board: Board, project:
         terminal.press(f"no fire{ESCAPE}")
         terminal.wait_for("y approve")
         terminal.press("y")
-        terminal.wait_for("Approved: Move")
+        terminal.wait_for("Approved: Burn")
     assert (agent.plans[-1].state, agent.plans[-1].decided_by) == (PlanState.APPROVED, "anna")
 
 
@@ -304,7 +340,7 @@ def test_a_plan_is_rejected_with_a_reason(board: Board, project: Path) -> None:
     agent = board.agent("planner", session="s-1", project=project)
     agent.propose_plan("# Move\n- pack")
     with top() as terminal:
-        terminal.wait_for("Plan r1: Move")
+        terminal.wait_for("approve or reject: Move")
         terminal.press("\r")
         terminal.wait_for("- pack")
         terminal.press("n")
@@ -318,7 +354,7 @@ def test_a_blocked_item_goes_on_without_a_note(board: Board, project: Path) -> N
     agent = start(board, "one", project, "paint", "sand")
     agent.edit({"op": "block", "item": "1", "reason": "the shop is closed", "on": "anna"}, by="one")
     with top() as terminal:
-        terminal.wait_for("1 waits on you")
+        terminal.wait_for("1 waits for you")
         terminal.press("\r")
         terminal.wait_for("go on; a note, or nothing:")
         terminal.press("\r")
@@ -330,15 +366,15 @@ def test_a_filter_narrows_the_rows_as_it_is_typed_and_escape_shows_all(board: Bo
     for name in ("apple", "pear", "plum"):
         start(board, name, project, f"eat the {name}")
     with top() as terminal:
-        terminal.wait_for("at work · 3")
+        terminal.wait_for("At work 3")
         terminal.press("/PE")
-        assert "pear" in chosen(terminal.wait_for("at work · 1"))
+        assert "pear" in chosen(terminal.wait_for("At work 1"))
         terminal.press("\r")
         assert "/PE" in terminal.wait_for("enter open")
         terminal.press("/x")
         terminal.wait_for('Nothing matches "PEx".')
         terminal.press(ESCAPE)
-        terminal.wait_for("at work · 3")
+        terminal.wait_for("At work 3")
 
 
 def fits(picture: str, columns: int, rows: int) -> bool:
@@ -349,9 +385,10 @@ def fits(picture: str, columns: int, rows: int) -> bool:
 def test_a_list_stands_next_to_the_agents_once_there_is_room(board: Board, project: Path) -> None:
     start(board, "one", project, *(f"step {number}" for number in range(1, 60)))
     with top(80, 24) as terminal:
-        assert "○ step 2" not in terminal.wait_for("at work · 1")
+        assert "\n    ○ step 2\n" in terminal.wait_for("At work 1")  # with room to spare, below
         terminal.resize(120, 40)
         picture = terminal.wait_for("│ ○ step 2\n")
+        assert "\n    ○ step 2\n" not in picture
         assert len(picture.splitlines()) == 40
         assert "more lines: enter" in picture
         terminal.resize(40, 12)
@@ -362,7 +399,7 @@ def test_eighteen_agents_fit_a_small_terminal_in_plain_ascii(board: Board, proje
     for number in range(30):
         start(board, f"agent{number}", project, "paint")
     with top(80, 24, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", NO_COLOR="1") as terminal:
-        picture = terminal.wait_for("at work - 30")
+        picture = terminal.wait_for("At work 30")
         assert len(re.findall(r"agent\d+ ", picture)) >= 18
         assert picture.isascii()
         assert not re.search(rb"\x1b\[[0-9;]*m", terminal.shown)
@@ -395,7 +432,7 @@ def test_an_agent_that_is_not_attached_says_how_to_attach_it(home: Path) -> None
         terminal.press("a")
         terminal.wait_until(lambda: "punchlist attach claude-code" in terminal.picture.splitlines()[-1])
         file.unlink()
-        terminal.wait_for("ended · 1")
+        terminal.wait_for("Ended 1")
 
 
 def test_a_list_that_is_only_watched_is_shown_and_not_changed(home: Path) -> None:

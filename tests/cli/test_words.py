@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from punchlist.core.todo import Status, TodoItem
 from punchlist.terminal.lists import mark_item
 from punchlist.terminal.reports import report_lines
 from punchlist.terminal.spans import ASCII, UNICODE, Glyphs, plain_text
+from punchlist.testing import FakeClock
 from punchlist.views.reports import Around
 from tests.board.work import Session
 from tests.cli.conftest import Run
@@ -20,7 +22,7 @@ ONE_FAILS = "FAILED tests/test_a.py::test_x - no\n1 failed in 0.1s"
 
 
 def read(session: Session) -> str:
-    return plain_text(report_lines(session.report(), Around(), {}, UNICODE))
+    return plain_text(report_lines(session.report(), Around(), UNICODE))
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
@@ -52,6 +54,22 @@ def test_the_line_of_an_item_gives_its_reason() -> None:
     assert re.search(r"✓ b  verified \(build\): tsc, passed, .*09:00\n", said)
     assert re.search(r"✗ c  failing: pytest tests/test_a.py, 1 failed, .*09:00\n", said)
     assert "· d  unseen: no work on it was seen\n" in said
+
+
+def test_a_check_of_another_day_is_told_with_the_weekday_as_in_the_brief(run: Run, tmp_path: Path) -> None:
+    clock = FakeClock(datetime.now(UTC) - timedelta(days=3))
+    with Board.open(tmp_path / "past.db", clock=clock) as board:
+        agent = board.agent("main", session="s1", project=tmp_path)
+        agent.call("todo", {"set": ["Paint"]})
+        agent.tool_started("c1", "Edit", {"file_path": "src/door.py"})
+        agent.tool_finished("c1", result="ok")
+        agent.tool_started("c2", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c2", result="1 failed", exit_code=1)
+        agent.call("todo", {"done": "1"})
+    at = f"{clock().astimezone():%a %H:%M}"
+    said = run("--db", str(tmp_path / "past.db"), "report", "--all").out
+    assert f"pytest failed {at} and was not green since" in said
+    assert f"failing: pytest, 1 failed, {at}" in said
 
 
 def test_no_command_line_begins_with_a_folder_and_files_are_three_at_most() -> None:

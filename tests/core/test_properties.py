@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -260,6 +260,7 @@ def test_giving_back_what_was_shown_changes_nothing(history: list[Step]) -> None
 @given(histories, some.plain_writes)
 def test_with_nobody_else_at_work_the_list_shows_the_input_to_the_letter(history: list[Step], command: Replace) -> None:
     state = ListState(lived(history).todos)
+    assume(not state.todos.waits_on_person)  # such an item stays, though the author leaves it out
     applied = wrote(state, command, replace(NARROW, wipe_finished=False))
     given = [(entry.content, entry.status, entry.active_form) for entry in command.entries]
     assert visible(applied.state, NARROW) == given
@@ -282,6 +283,7 @@ def test_written_items_keep_the_order_of_the_input_and_others_stay_between_them(
     history: list[Step], first: Replace, added: list[str], second: Replace
 ) -> None:
     state = ListState(wrote(lived(history), first).state.todos)
+    assume(not state.todos.waits_on_person)
     theirs = [f"{''.join(text.split())} from Ada {number}" for number, text in enumerate(added)]  # near to no other
     state = apply(state, Edit((Append(tuple(map(Entry, theirs))),)), PLAIN, NOW, by="ada", own=False).state
     merged = wrote(state, second, replace(NARROW, wipe_finished=False)).state

@@ -11,7 +11,7 @@ from punchlist import errors
 
 PAGE = write_api.PAGE.read_text(encoding="utf-8")
 HEADS = set(re.findall(r"(?m)^### (\w+)$", PAGE)) | set(re.findall(r"(?m)^\|[– ]+`(\w+)`", PAGE))
-WITHIN = {"Flows", "Store", "Transaction", "Transcript", "Work", "FlowWork", "Written"}
+WITHIN = {"Flows", "Store", "Transaction", "Transcript", "Work", "FlowWork", "Written", "StartedCall", "EndedCall"}
 """Classes in the signatures of handles that a caller need not know, or that have a page of their own."""
 
 

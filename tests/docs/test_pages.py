@@ -30,7 +30,6 @@ def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
 
 def test_optional_arguments_of_commands_are_shown_as_optional() -> None:
     page = write_docs.commands_page()
-    assert "`--compare A B`" in page
     for place in ("`[PATH\\|SESSION]`", "`signal TOPIC ID [VALUE]`", "`fail TASK [REASON …]`", "`show TASK …`"):
         assert place in page
 

@@ -19,6 +19,7 @@ DAMAGES = (
 )
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_named(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "board.db"

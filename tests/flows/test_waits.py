@@ -56,6 +56,7 @@ def test_whoever_looks_finds_a_flow_running_whose_time_has_come(desk: Desk) -> N
             desk.flows.finish(flow.id)
 
 
+@pytest.mark.sqlite
 def test_a_reader_does_not_wait_for_a_process_that_was_stopped_with_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     with Board.open(path, clock=FakeClock()) as board:

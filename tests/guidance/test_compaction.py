@@ -21,6 +21,7 @@ from punchlist.guidance.compaction import (
     merge_block,
     open_work,
 )
+from punchlist.testing import FakeClock
 from tests.core.strategies import items
 from tests.dialects.boards import memory_board, todo
 from tests.text.test_fence import HANDMADE, _markers
@@ -45,6 +46,53 @@ def test_only_what_is_open_is_in_it() -> None:
         TodoItem(id="4", content="Test"),
         TodoItem(id="5", content="Build", status=Status.FAILED),
     ) == ["- [>] 2. Fix (in_progress)", "- [ ] 4. Test (pending)", "- [!] 5. Build (failed)"]
+
+
+def test_what_a_rewrite_left_out_is_named_until_it_is_on_the_list_again() -> None:
+    agent = Board.open("memory:").agent("main", session="s1")
+    agent.call("todo", {"set": ["Paint", "Sweep"]})
+    agent.call("todo", {"set": ["Paint"]})
+    agent.user_turn("And one thing more")
+    text = agent.compaction_block()
+    assert text is not None
+    assert text.split("\n")[2:] == [
+        "- [>] 1. Paint (in_progress)",
+        "- [left out] Sweep (add it again if it is still wanted)",
+        "</punchlist>",
+    ]
+    prompt = {"role": "user", "content": "Go on"}
+    assert merge_block(merge_block([prompt], text), None) == [prompt]
+    agent.call("todo", {"set": ["Paint", "Sweep"]})
+    assert "left out" not in (agent.compaction_block() or "")
+
+
+def test_files_changed_since_a_task_was_claimed_are_named() -> None:
+    clock = FakeClock()
+    agent = Board.open("memory:", clock=clock).agent("main", session="s1", project="/shop", dialect="punchlist-tasks")
+    agent.call("task", {"do": "add", "text": "Parse dates"})
+    agent.call("task", {"do": "claim"})
+    clock.advance(1)
+    agent.tool_started("c1", "Bash", {"command": "sed -i s/a/b/ src/dates.py"})
+    agent.tool_finished("c1", "", exit_code=0)
+    assert "Changed since the list was last written: src/dates.py." in (agent.compaction_block() or "")
+
+
+def test_files_changed_since_the_list_was_written_are_named_until_it_is_written_again() -> None:
+    clock = FakeClock()
+    agent = Board.open("memory:", clock=clock).agent("main", session="s1", project="/shop")
+    agent.call("todo", {"set": ["Parse dates", "Handle time zones"]})
+    clock.advance(1)
+    for number, command in enumerate(("sed -i s/a/b/ src/dates.py", "cat src/zones.py", "echo x > notes.md")):
+        agent.tool_started(f"c{number}", "Bash", {"command": command})
+        agent.tool_finished(f"c{number}", "", exit_code=0)
+    text = agent.compaction_block()
+    assert text is not None
+    assert "written: src/dates.py, notes.md. Look at them before you do an item again.\n</punchlist>" in text
+    messages = merge_block([{"role": "user", "content": "Go on"}], text)
+    assert merge_block(messages, None) == [{"role": "user", "content": "Go on"}]
+    clock.advance(1)
+    agent.call("todo", {"done": ["1"]})
+    assert "Changed since" not in (agent.compaction_block() or "")
 
 
 def test_phases_and_blockers_are_kept() -> None:

@@ -48,6 +48,11 @@ def statuses(agent: Agent) -> list[str]:
     [
         {"ask": [{"id": "2", "text": "It destroys 2 databases. Intended?"}]},
         {"block": [{"id": "2", "text": "Waiting for the user's approval"}]},
+        {"block": {"2": "DBA must confirm"}},
+        {"block": {"2": "Waiting on Anna"}},
+        {"block": {"2": "legal must review"}},
+        {"block": {"2": "the manager has to agree"}},
+        {"block": {"2": "needs credentials"}},
     ],
 )
 def test_waiting_on_a_person_moves_no_focus_and_starts_nothing(board: Board, call: dict[str, object]) -> None:
@@ -83,6 +88,49 @@ def test_the_answer_takes_the_item_up_again(board: Board) -> None:
 def test_a_block_on_a_thing_still_moves_on(board: Board) -> None:
     agent = gated(board)
     assert "Now 3" in agent.call("todo", {"block": {"2": "the mirror is down"}}).text
+
+
+def test_a_list_that_leaves_out_an_item_that_waits_on_a_person_keeps_it(board: Board) -> None:
+    agent = gated(board)
+    agent.call("todo", {"ask": {"2": "It destroys 2 databases. Intended?"}})
+    agent.call("todo", {"set": ["Read the docs"]})
+    agent.call("todo", {"done": "4"})
+    assert [item.content for item in agent.todos.open_items] == ["Apply to staging"]
+    assert agent.about_to_stop("The docs are read; staging still waits.") is None
+    agent.answer("2", "no", by="ada")
+
+
+def test_a_foreign_list_keeps_an_item_that_waits_on_a_person_too(board: Board) -> None:
+    agent = work(board, "claude-code")
+
+    def write(*texts: str) -> None:
+        todos = [{"content": text, "status": "pending", "activeForm": text} for text in texts]
+        agent.call("TodoWrite", {"todos": todos})
+
+    write("Apply to staging", "Apply to production")
+    agent.ask("1", "It destroys 2 databases. Intended?")
+    write("Read the docs")
+    assert agent.about_to_stop("Staging still waits.") is None
+    agent.answer("1", "no", by="ada")
+
+
+def test_the_guard_is_silent_while_a_task_waits_on_a_person(board: Board) -> None:
+    agent = work(board)
+    worker = board.agent("main", session="s1", dialect="punchlist-tasks")
+    worker.call("task", {"do": "add", "text": "Apply to staging"})
+    worker.call("task", {"do": "claim", "id": "1"})
+    worker.call("task", {"do": "block", "id": "1", "text": "It destroys 2 databases. Intended?"})
+    agent.call("todo", {"set": ["Apply to production"]})
+    assert agent.about_to_stop("Paused before staging.") is None
+
+
+def test_the_guard_is_silent_while_a_task_of_claude_code_waits_on_a_person(board: Board) -> None:
+    agent = work(board, "claude-tasks")
+    for step in STEPS:
+        agent.call("TaskCreate", {"subject": step, "description": step})
+    agent.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
+    board.tasks("session:s1").wait("2")
+    assert agent.about_to_stop("Paused before staging.") is None
 
 
 @pytest.mark.parametrize("profile", ["quiet", "classic", "off"])

@@ -94,7 +94,7 @@ def test_nothing_is_asked_when_nothing_is_open() -> None:
 def test_nothing_is_asked_when_all_that_is_open_waits() -> None:
     with talk("punchlist", "quiet") as agent:
         agent.call("todo", {"set": ["Paint", "Clean"]})
-        agent.call("todo", {"block": {"1": "waiting for the colour", "2": "after the paint"}})
+        agent.call("todo", {"block": {"1": "no colour is left", "2": "after the paint"}})
         assert agent.about_to_stop("Done.") is None
         agent.call("todo", {"add": ["Sweep"]})
         assert agent.about_to_stop("Done.") is not None
@@ -189,6 +189,29 @@ def test_leaving_an_open_item_out_of_the_list_does_not_get_past_the_guard(rewrit
         assert agent.about_to_stop("It is no longer wanted.") is None
         agent.user_turn()
         assert agent.about_to_stop("All done!") is None  # asked about once
+
+
+def test_a_prompt_in_the_middle_of_the_work_does_not_accept_what_was_left_out() -> None:
+    with talk(profile="quiet") as agent:
+        agent.user_turn()
+        write(agent, "x Paint", "> Sweep")
+        write(agent, "x Paint")
+        agent.user_turn("And one thing more")
+        stop = agent.about_to_stop("All done!")
+        assert stop is not None
+        assert rows(stop) == ["- [left out] Sweep"]
+
+
+def test_what_is_left_out_after_the_last_stop_that_is_held_is_accepted_with_it() -> None:
+    with talk(profile="quiet") as agent:
+        agent.user_turn()
+        write(agent, "x Paint", "> Sweep", "Wash")
+        assert agent.about_to_stop("All done!") is not None
+        write(agent, "x Paint", "x Sweep")
+        while agent.about_to_stop("All done!") is not None:
+            pass
+        agent.user_turn("Now another thing")
+        assert agent.about_to_stop("All done!") is None
 
 
 def test_an_item_that_a_person_took_off_the_list_is_not_asked_for() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from punchlist import Board
-from punchlist.conversations.bindings import bind, list_conversations
+from punchlist.conversations.bindings import list_conversations
 from punchlist.hooks.inbox import ingest
 from tests.hooks.hosts import OWN_SERVER, OWN_TOOL, Host, find_owner
+from tests.transcripts.records import result, write
 
 
 def _open(host: Host) -> Board:
@@ -35,6 +36,17 @@ def test_events_of_tools_are_silent_and_the_list_of_the_native_tool_is_on_the_bo
         assert agent.project == str(host.project)
     assert not host.inbox.exists()
     assert host.problems() == []
+
+
+def test_a_list_is_written_under_a_call_id_that_a_log_of_an_earlier_run_has_told_of(host: Host) -> None:
+    with _open(host) as board:
+        agent = board.agent("main", session="s-1", dialect="claude-code", project=host.project)
+        assert agent.restore([write("t1", "> Read", "Fix"), result("t1", "> Read", "Fix")])
+    host.hook("SessionStart", source="resume")
+    host.write_todos("t1", Read="completed", Fix="in_progress", Tell="pending")
+    with _open(host) as board:
+        todos = board.agent("main", session="s-1").todos
+    assert [str(item.status) for item in todos.items] == ["completed", "in_progress", "pending"]
 
 
 def test_the_calls_that_hooks_saw_grade_items(host: Host) -> None:
@@ -175,7 +187,9 @@ def test_a_call_of_our_own_tool_is_permitted_and_tied_to_its_conversation(host: 
     with _open(host) as board:
         assert find_owner(board, "toolu_1") == ("s-1", "main")
         assert find_owner(board, "toolu_2") is None
-        bind(board, "claude-code", "s-1", "other")
+        board.store.transact(
+            lambda tx: tx.hosts.bind_conversation("claude-code", "s-1", "other", project="/p", at=board.now())
+        )
         assert find_owner(board, "toolu_1") == ("other", "main")
         assert not board.report(session="s-1").items
 
@@ -183,7 +197,7 @@ def test_a_call_of_our_own_tool_is_permitted_and_tied_to_its_conversation(host: 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"tool_name": OWN_TOOL},
+        {"tool_name": OWN_TOOL, "mcp_server": {}},
         {"tool_name": OWN_TOOL, "mcp_server": {"name": "plugin_punchlist_punchlist", "source": "project"}},
         {"tool_name": OWN_TOOL, "mcp_server": {"name": "plugin:punchlist:punchlist", "source": "project"}},
         {"tool_name": "mcp__punchlist__todo", "mcp_server": {"name": "punchlist", "source": "project"}},
@@ -193,6 +207,12 @@ def test_a_call_of_our_own_tool_is_permitted_and_tied_to_its_conversation(host: 
 )
 def test_no_other_tool_is_permitted(host: Host, fields: dict[str, Any]) -> None:
     assert host.hook("PreToolUse", **fields, tool_input={"command": "x"}, tool_use_id="1") == {}
+
+
+def test_our_tool_is_known_by_its_name_where_claude_code_names_no_server(host: Host) -> None:
+    """As in 2.1.197: without this each call of the tool asks the person, and `claude -p` refuses it."""
+    answer = host.hook("PreToolUse", tool_name=OWN_TOOL, tool_input={"view": True}, tool_use_id="1")
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "allow"
 
 
 @pytest.mark.parametrize("prefix", ["mcp__other__", "mcp__punchlist__", "mcp__plugin_punchlist_punchlist__"])

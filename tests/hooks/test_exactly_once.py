@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -189,13 +189,13 @@ def test_a_fault_inside_a_step_is_rolled_back_alone_and_logged(host: Host) -> No
 class _FaultyDisk(SqliteStore):
     """SQLite rolls a transaction back by itself, as after some faults of the disk, once the work is done."""
 
-    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
+    def joined(self, work: Callable[[Transaction], T], **options: Any) -> T:
         def run(tx: Transaction) -> T:
             result = work(tx)
             tx.connection.execute("ROLLBACK")
             return result
 
-        return super().joined(run, durable=durable, wait=wait)
+        return super().joined(run, **options)
 
 
 def test_a_fault_of_the_store_leaves_the_event_for_the_next_process(host: Host) -> None:

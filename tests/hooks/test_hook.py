@@ -405,3 +405,15 @@ def test_the_command_hook_does_the_same(host: Host) -> None:
     done = subprocess.run(command, input=b"{", capture_output=True, check=True)
     assert done.stdout == b""
     assert host.problems()
+
+
+def test_a_hook_that_names_no_board_leaves_its_event_for_the_users_own(tmp_path: Path):
+    """The plugin of a marketplace names none, and nobody has run `attach`."""
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    event = json.dumps(
+        {"hook_event_name": "PostToolUse", "session_id": "s1", "cwd": str(tmp_path), "tool_name": "Read"}
+    )
+    command = [sys.executable, "-m", "punchlist_hook", "claude-code"]
+    subprocess.run(command, input=event, text=True, env=environment, check=True)
+    (inbox,) = tmp_path.rglob("board.db.inbox")
+    assert "PostToolUse" in inbox.read_text()

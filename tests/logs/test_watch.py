@@ -73,6 +73,7 @@ def test_a_session_of_claude_code_is_on_the_board_with_its_calls_lists_and_grade
         report = board.report(session=SESSION)
         assert [item.grade for item in report.items] == ["verified", "unchecked", None]
         assert report.state == "green"
+        assert next(row.label for row in board.lists(session=SESSION)) == "Add a login page"  # its first prompt
     found = counts(machine.events())
     assert (found["tool.started"], found["tool.finished"]) == (6, 6)
     assert found["agent.copied"] == 2

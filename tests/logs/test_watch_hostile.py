@@ -21,6 +21,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import Presence
 from punchlist.presence.roster import load_roster
+from punchlist.reports.work_reports import load_brief
 from punchlist.terminal.now import TopFrame, arrange_rows, now_lines, top_lines
 from punchlist.terminal.spans import Display, plain
 from tests.logs.machine import Machine, make_machine
@@ -271,7 +272,8 @@ def test_no_field_of_a_watched_file_reaches_a_terminal_as_an_escape(machine: Mac
         roster, now = load_roster(board, present=present), board.now()
         for columns in (40, 80, 140):
             display = Display(columns=columns)
-            frame = TopFrame(roster=roster, rows=arrange_rows(roster, display, ""), now=now)
+            groups = load_brief(board, roster, None, project=None, who="ada", asks_git=False).groups
+            frame = TopFrame(rows=arrange_rows(groups, roster, display, ""), now=now)
             check("\n".join(map(plain, top_lines(frame, display, 5000))))
             check("\n".join(map(plain, now_lines(roster, display))))
 

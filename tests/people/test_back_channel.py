@@ -20,7 +20,7 @@ from punchlist.cli import main
 from punchlist.conversations.bindings import load_receipt, note_reply
 from punchlist.hooks.inbox import ingest
 from punchlist.hooks.sockets import HookServer
-from punchlist.people.back_channel import BackChannel, deliver
+from punchlist.people.back_channel import BackChannel, deliver, describe_hearing
 from tests.hooks.hosts import HOOK, Host
 
 NOTIFICATION = "<task-notification><event>Punchlist: …</event></task-notification>"
@@ -251,6 +251,32 @@ def test_without_a_running_host_it_waits_for_the_next_turn(
     assert load_receipt(board, "s-1", seq).state == "seen by the model"
 
 
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(("wake", "when"), [("answers", "now"), ("never", "at its next turn")])
+def test_a_person_is_told_that_an_idle_agent_hears_it_now_only_if_it_is_woken(
+    host: Host,
+    board: Board,
+    monitor: Monitor,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wake: str,
+    when: str,
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_WAKE", wake)
+    start_idle_session(host, board)
+    assert main(["answer", "Deploy", "Use eu-west", "--session", "s-1", "--db", str(host.board)]) == 0
+    assert capsys.readouterr().out.endswith(f"claude s-1 hears it {when}.\n")
+
+
+@pytest.mark.usefixtures("person", "server")
+def test_without_a_monitor_an_idle_agent_hears_it_at_its_next_turn(
+    host: Host, board: Board, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_idle_session(host, board)
+    assert main(["answer", "Deploy", "Use eu-west", "--session", "s-1", "--db", str(host.board)]) == 0
+    assert capsys.readouterr().out.endswith("claude s-1 hears it at its next turn.\n")
+
+
 def test_news_in_the_reply_of_our_own_tool_has_a_receipt_too(host: Host, board: Board) -> None:
     start_idle_session(host, board)
     host.hook("UserPromptSubmit", prompt="go on")
@@ -331,7 +357,9 @@ def test_a_message_that_only_waits_in_codex_queue_is_sent_and_not_accepted(
     start_idle_session(codex, board)
     before = board.store.last_seq()
     board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
-    assert deliver(board, "s-1", "main", before, wait=60).state == "sent"
+    receipt = deliver(board, "s-1", "main", before, wait=60)
+    assert receipt.state == "sent"
+    assert describe_hearing(board, "s-1", "main", receipt).endswith("hears it at its next turn.")
     assert "Use eu-west" in read_context(codex.hook("UserPromptSubmit", prompt="go on"))
     assert deliver(board, "s-1", "main", before).state == "accepted by the host"
 

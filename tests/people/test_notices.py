@@ -17,6 +17,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import PresenceState
 from punchlist.errors import ConfigInvalid
+from punchlist.hooks.events import answer_event
 from punchlist.people.notices import PersonNotifier, Told
 from punchlist.settings.table import NotifySettings, WebhookSettings
 from punchlist.views.now import AgentNow, Roster
@@ -235,6 +236,8 @@ def test_progress_is_sent_in_the_words_of_the_relay(path: str, tmp_path: Path) -
     heard: list[tuple[str, str]] = []
     with Board.open(path, clock=lambda: clock[0]) as board:
         agent = board.agent("main", session="s1", dialect="claude-code", project=str(tmp_path))
+        prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": str(tmp_path), "prompt": "Go"}
+        answer_event(board, "claude-code", prompt, NOON)
 
         def hear(notice: Any) -> None:
             heard.append((notice.title, notice.text))
@@ -251,5 +254,5 @@ def test_progress_is_sent_in_the_words_of_the_relay(path: str, tmp_path: Path) -
                 clock[0] += timedelta(seconds=11)
                 came.wait(0.2)
     title, text = heard[0]
-    assert re.fullmatch(r"test_progress_is_sent.*… · main s1", title)
+    assert re.fullmatch(r"test_progress_is_sent.*… · claude s1", title)
     assert "main: 0/1: now “Doing step" in text

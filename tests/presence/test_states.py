@@ -16,7 +16,9 @@ from punchlist import Board
 from punchlist.cli.statusline import stop_clock
 from punchlist.core.events import Draft
 from punchlist.core.presence import NoticeMemory, PresenceState, ProcessLook, decide_state
+from punchlist.core.report import assemble_brief
 from punchlist.hooks.events import answer_event
+from punchlist.people.back_channel import find_running
 from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import PresenceLog, find_presence
 from punchlist.presence.screen_feed import LiveRoster
@@ -24,9 +26,10 @@ from punchlist.reports.work_reports import LoadedBrief, load_brief
 from punchlist.server.pages.home import load_home
 from punchlist.server.pages.rendering import element_id
 from punchlist.store.current_work import load_line
-from punchlist.terminal.now import arrange_rows, now_lines, now_sections
+from punchlist.terminal.now import arrange_rows, list_sections, now_lines
 from punchlist.terminal.spans import UNICODE, Display, plain
 from punchlist.testing import FakeClock
+from punchlist.views.brief_groups import group_sessions
 from punchlist.views.notices import find_news, key_of_agent
 from punchlist.views.now import AgentNow, Roster
 from punchlist_hook import mark_process
@@ -37,6 +40,15 @@ from tests.sizes import size
 
 Start = Callable[..., subprocess.Popen[bytes]]
 SHOP = "/projects/shop"
+
+
+def bind(board: Board, host: str, conversation: str, session: str) -> None:
+    """Bind a conversation to a session, as a handoff does."""
+    board.store.transact(
+        lambda tx: tx.hosts.bind_conversation(host, conversation, session, project=SHOP, at=board.now())
+    )
+
+
 PROGRAM = """
 import sys
 from punchlist import Board
@@ -114,7 +126,7 @@ def test_a_program_that_exited_or_was_killed_has_ended_on_every_screen(live: Boa
     process = run_program(start, live)
     feed = LiveRoster(live, watches=False)
     assert [row.state for row in feed.roster.agents] == ["busy"]
-    assert print_line(live)[0].startswith("▸ Run the tests 0:0")
+    assert print_line(live)[-1].startswith("▸ Run the tests  ")
     if end == "kill":
         process.kill()
     process.communicate()
@@ -123,15 +135,16 @@ def test_a_program_that_exited_or_was_killed_has_ended_on_every_screen(live: Boa
     (row,) = feed.roster.agents
     assert (row.state, row.silent_since, row.hung) == ("gone", None, False)
     now = text_of(live)
-    assert "ended · 1" in now
-    assert "–  shop · main s1  ‖ Run the tests, stopped after 0:0" in now
-    assert "at work" not in now
+    assert "Ended 1" in now
+    assert "– shop · main s1  stopped in `make test`, 2 items open" in now
+    assert "At work" not in now
     assert "silent" not in now
-    (section,) = arrange_rows(feed.roster, Display(UNICODE, columns=120), "").sections
-    assert section.title == "ended"
+    groups = load_a_brief(live, feed.roster).groups
+    (section,) = arrange_rows(groups, feed.roster, Display(UNICODE, columns=120), "").sections
+    assert section.name == "ended"
     home = load_home(load_a_brief(live, feed.roster), feed.roster)
     assert [row.of.session for row in home["rows"]] == [row.of.session for row in home["ended"]] == ["s1"]
-    assert print_line(live)[0].startswith("‖ Run the tests, stopped after 0:0")
+    assert print_line(live)[-1].startswith("‖ Run the tests")
     assert load_a_brief(live).around.stalls == []
     assert load_a_brief(live).brief.under_way == []
 
@@ -162,18 +175,18 @@ def test_an_mcp_client_that_ended_has_ended(live: Board) -> None:
 
 def test_hooks_note_the_process_of_their_host(board: Board, start: Start) -> None:
     process = start()
-    start_turn(board, mark_process(process.pid), process.pid)
+    start_turn(board, mark_process(process.pid))
     assert find_state(board) == "busy"
     process.kill()
     process.wait()
     assert find_state(board) == "gone"
 
 
-def start_turn(board: Board, process: str, pid: int) -> None:
+def start_turn(board: Board, process: str) -> None:
     """Let a hook tell of a tool call that begins."""
     told = {"hook_event_name": "PreToolUse", "session_id": "g-1", "cwd": SHOP, "tool_name": "Bash"}
     event = {**told, "tool_use_id": "c1", "tool_input": {"command": "make test"}}
-    answer_event(board, "gemini", event, board.now(), pid=pid, process=process)
+    answer_event(board, "gemini", event, board.now(), process=process)
 
 
 def find_state(board: Board) -> str:
@@ -182,10 +195,107 @@ def find_state(board: Board) -> str:
 
 
 def test_a_server_of_tools_does_not_take_the_place_of_the_client_that_started_it(board: Board) -> None:
-    start_turn(board, mark_process(os.getppid()), os.getppid())
+    start_turn(board, mark_process(os.getppid()))
     board.agent("main", session="g-1").call("todo", {"set": ["Ship"]})
     (known,) = board.store.read(lambda tx: tx.memory.all(session="g-1"))
     assert known.memory.process == mark_process(os.getppid())
+
+
+def test_a_second_process_that_acts_for_an_agent_and_ends_does_not_end_it(live: Board, start: Start) -> None:
+    process = run_program(start, live)
+    deed = "Board.open(sys.argv[1]).agent('main', session='s1').call('todo', {'done': '1'})"
+    script = f"import sys; from punchlist import Board; {deed}"
+    subprocess.run([sys.executable, "-c", script, str(live.store.path)], check=True)
+    row = only_row(live)
+    assert (row.state, row.done) == ("busy", 1)
+    process.kill()
+    process.communicate()
+    assert only_row(live).state == "gone"
+
+
+# One conversation in two windows, one session in two conversations.
+
+
+def send(board: Board, process: subprocess.Popen[bytes], name: str, conversation: str = "c-1", **more: Any) -> None:
+    """Let the hook of a process tell of a conversation."""
+    host = "codex" if conversation.startswith("t") else "claude-code"
+    event = {"hook_event_name": name, "session_id": conversation, "cwd": SHOP, **more}
+    answer_event(board, host, event, board.now(), process=mark_process(process.pid))
+
+
+def run_call(board: Board, process: subprocess.Popen[bytes], conversation: str = "c-1") -> None:
+    send(board, process, "UserPromptSubmit", conversation, prompt="Go on")
+    send(board, process, "PreToolUse", conversation, tool_name="Bash", tool_use_id=f"c{process.pid}", tool_input={})
+
+
+@pytest.mark.parametrize("last", [0, 1], ids=["the first acted last", "the second acted last"])
+@pytest.mark.parametrize("closed", [0, 1], ids=["the first ends", "the second ends"])
+@pytest.mark.parametrize("end", ["close", "kill"])
+def test_a_conversation_in_two_windows_lives_until_both_have_ended(
+    live: Board, start: Start, last: int, closed: int, end: str
+) -> None:
+    windows = [start(), start()]
+    for window in (windows[0], windows[1], windows[last]):
+        send(live, window, "SessionStart", source="resume")
+        run_call(live, window)
+    live.agent("main", session="c-1", project=SHOP).call("todo", {"set": ["Ship"]})
+    new = live.agent("main", session="new", project=SHOP)
+    leave(live, windows[closed], end)
+    assert [row.state for row in load_roster(live).agents] == ["busy"]
+    assert "still lives" in new.call("todo", {"continue": "c-1"}).text
+    run_call(live, windows[1 - closed])
+    assert [row.state for row in load_roster(live).agents if row.session == "c-1"] == ["busy"]
+    leave(live, windows[1 - closed], end)
+    assert [row.state for row in load_roster(live).agents if row.session == "c-1"] == ["gone"]
+    assert not new.call("todo", {"continue": "c-1"}).is_error
+
+
+def leave(board: Board, process: subprocess.Popen[bytes], end: str) -> None:
+    if end == "close":
+        send(board, process, "SessionEnd", reason="prompt_input_exit")
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("killed", ["c-1", "t-1"])
+def test_after_a_handoff_a_killed_agent_is_not_at_work_though_the_other_runs(
+    live: Board, start: Start, killed: str
+) -> None:
+    processes = {"c-1": start(), "t-1": start()}
+    run_call(live, processes["c-1"])
+    live.agent("main", session="c-1", project=SHOP).call("todo", {"set": ["Ship"], "start": "1"})
+    for _ in range(2):  # the guard says its word once
+        send(live, processes["c-1"], "Stop")
+    bind(live, "codex", "t-1", "c-1")
+    run_call(live, processes["t-1"], "t-1")
+    assert [(row.host, row.state, row.focus) for row in load_roster(live).agents] == [("codex", "busy", "Ship")]
+    processes[killed].kill()
+    processes[killed].wait()
+    shown = [(row.host, row.state) for row in load_roster(live).agents]
+    assert shown == [("codex", "busy") if killed == "c-1" else ("claude-code", "idle")]
+    new = live.agent("main", session="new", project=SHOP)
+    assert "still lives" in new.call("todo", {"continue": "c-1"}).text
+    for process in processes.values():
+        process.kill()
+        process.wait()
+    assert {row.state for row in load_roster(live).agents if row.list_session == "c-1"} == {"gone"}
+    assert not new.call("todo", {"continue": "c-1"}).is_error
+
+
+def test_a_program_that_goes_on_in_an_ended_conversation_is_at_work_while_its_process_runs(
+    board: Board, clock: FakeClock, start: Start
+) -> None:
+    host, program = start(), start()
+    start_turn(board, mark_process(host.pid))
+    ended = {"hook_event_name": "SessionEnd", "session_id": "g-1", "cwd": SHOP}
+    answer_event(board, "gemini", ended, board.now(), process=mark_process(host.pid))
+    board.agents_process = mark_process(program.pid)
+    board.agent("main", session="g-1").user_turn("Go on")
+    clock.advance(3600)
+    assert find_state(board) == "busy"
+    program.kill()
+    program.wait()
+    assert find_state(board) == "gone"
 
 
 # Processes that cannot be looked up.
@@ -208,18 +318,27 @@ def test_a_process_elsewhere_lives_by_its_heartbeats_and_is_then_unknown(
     assert only_row(board).state == "busy"
     clock.advance(2)
     assert only_row(board).state == "unknown"
-    assert "?  shop · main s1  ‖ Run the tests, stopped after 0:00" in text_of(board)
+    assert '? shop · main s1  stopped at "Run the tests", 1 item open' in text_of(board)
     agent.call("todo", {"append": ["Ship"]})
     assert only_row(board).state == "busy"
 
 
 def test_a_pid_of_another_namespace_is_not_looked_up(board: Board, start: Start) -> None:
     process = start()
-    start_turn(board, place_elsewhere(mark_process(process.pid), boot=False), process.pid)
+    start_turn(board, place_elsewhere(mark_process(process.pid), boot=False))
     process.kill()
     process.wait()
     (seen,) = find_presence(board)
     assert (seen.process, seen.state) == ("elsewhere", "busy")
+
+
+def test_a_pid_that_came_from_another_namespace_means_no_process_here_however_long_ago(
+    board: Board, clock: FakeClock
+) -> None:
+    start_turn(board, place_elsewhere(mark_process(os.getpid()), boot=False))
+    clock.advance(13 * 3600)
+    assert find_presence(board) == []
+    assert board.store.read(lambda tx: find_running(tx, "g-1", clock())) is None
 
 
 def test_a_process_is_known_by_id_start_boot_and_namespace(start: Start) -> None:
@@ -285,7 +404,7 @@ def test_a_call_that_hangs_is_shown_however_long_the_night_until_somebody_looked
         board.tick()
     row = only_row(board)
     assert (row.state, row.hung) == ("busy", True)
-    assert "hung: python transform.py, silent since 9h" in text_of(board)
+    assert "hung: python transform.py" in text_of(board)
     roster = load_roster(board, present=(), who="ada")
     loaded = load_a_brief(board, roster)
     assert [(one.session, one.silent) for one in loaded.around.stalls] == [("s1", timedelta(hours=9))]
@@ -304,17 +423,15 @@ def test_clocks_stop_with_the_turn_and_run_again_with_the_next_prompt(board: Boa
     agent.call("todo", {"set": ["Run the tests", "Ship"], "start": "1"})
     agent.tool_started("c1", "Bash", {"command": "make test"})
     clock.advance(14)
-    assert print_line(board)[0] == "▸ Run the tests 0:14"
+    assert print_line(board)[-1] == "▸ Run the tests  14 s"
     agent.tool_finished("c1", "ok")
     agent.about_to_stop()
     agent.about_to_stop()  # the guard says its word once
     clock.advance(3600)
-    assert print_line(board)[0] == "‖ Run the tests, stopped after 0:14"
-    (idle,) = now_sections(load_roster(board, present=()), UNICODE)
-    assert (idle.title, idle.rows[0].began) == ("idle", None)  # no clock runs
-    assert "○  shop · main s1  ‖ Run the tests, stopped after 0:14" in text_of(board)
+    assert print_line(board)[-1] == "‖ Run the tests"
+    assert 'Idle 1\n○ shop · main s1  stopped at "Run the tests", 2 items open' in text_of(board)
     agent.user_turn()
-    assert print_line(board)[0] == "▸ Run the tests 1:00:14"
+    assert print_line(board)[-1] == "▸ Run the tests  1 h"
     assert only_row(board).state == "busy"
 
 
@@ -326,9 +443,9 @@ def test_a_conversation_that_its_log_tells_of_too_is_one_row_after_a_handoff(liv
     board.agent("main", session="a-1", project=SHOP).call("todo", {"set": ["Ship"], "start": "1"})
     tell(board, "claude-code", "a-1", "ended", None, event="SessionEnd")
     now = board.now()
-    board.store.transact(lambda tx: tx.hosts.bind_conversation("codex", "t-1", "a-1", project=SHOP, at=now))
+    bind(board, "codex", "t-1", "a-1")
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "t-1", "cwd": SHOP, "prompt": "Go on"}
-    answer_event(board, "codex", prompt, now, pid=process.pid, process=mark_process(process.pid))
+    answer_event(board, "codex", prompt, now, process=mark_process(process.pid))
 
     def copy(tx: Any) -> None:
         row = tx.add_agent("t-1", "main", project=SHOP, at=now)
@@ -336,21 +453,29 @@ def test_a_conversation_that_its_log_tells_of_too_is_one_row_after_a_handoff(liv
 
     board.store.transact(copy)
     roster = load_roster(board)
-    assert sorted((row.session, row.state, row.focus) for row in roster.agents) == [
-        ("a-1", "gone", ""),
-        ("t-1", "busy", "Ship"),
-    ]
+    assert [(row.session, row.state, row.focus) for row in roster.agents] == [("t-1", "busy", "Ship")]
     process.kill()
     process.wait()
     roster = load_roster(board)
-    assert [(row.session, row.state) for row in roster.agents if row.focus] == [("t-1", "gone")]
+    assert [(row.session, row.state) for row in roster.agents] == [("t-1", "gone")]
     rows = load_home(load_a_brief(board, roster), roster)["rows"]
     assert [row.of.session for row in rows] == ["a-1"]  # Home has a row per session of the board
 
 
 # All surfaces agree.
 
-TITLES = {"busy": "at work", "idle": "idle", "unknown": "unknown", "gone": "ended"}
+GROUPS = {
+    "do_now": {"waiting", "busy", "idle", "unknown", "gone"},
+    "look_first": {"busy", "idle", "unknown", "gone"},
+    "at_work": {"busy"},
+    "checked": {"idle", "unknown", "gone"},
+    "idle": {"idle", "unknown", "waiting"},
+    "ended": {"gone"},
+}
+"""The states that the agents of each group may have."""
+
+CONVERSATIONS = (("gemini", "g-1"), ("gemini", "g-2"), ("qwen", "q-1"), ("qwen", "q-2"))
+SESSIONS = ("g-1", "g-2", "q-1", "q-2", "p-1", "p-2")
 JUMPS = (1, 30, 290, 320, 700, 8 * 3600, -3600)
 
 
@@ -387,7 +512,7 @@ class History:
     def _hook(self) -> object:
         """Let a hook tell of a conversation."""
         name = self.chance.choice(("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "Stop", "SessionEnd"))
-        host, conversation = self.chance.choice((("gemini", "g-1"), ("gemini", "g-2"), ("qwen", "q-1")))
+        host, conversation = self.chance.choice(CONVERSATIONS)
         return self._tell(name, host, conversation)
 
     def _tell(self, name: str, host: str, conversation: str) -> object:
@@ -397,7 +522,7 @@ class History:
             event |= {"tool_name": "Bash", "tool_use_id": f"c{self.calls}", "tool_response": "ok"}
         mark = self.chance.choice([mark for mark in self.marks if mark])
         event |= {"tool_input": {"command": "make test"}, "stop_hook_active": True}
-        answer_event(self.board, host, event, self.board.now(), pid=int(mark.split(" ")[0]), process=mark)
+        answer_event(self.board, host, event, self.board.now(), process=mark)
         return name, conversation, mark[:12]
 
     def _program(self) -> object:
@@ -424,13 +549,14 @@ class History:
 
     def _other(self) -> object:
         """Hand a session over, copy the list of a log, or record the states that are seen."""
-        deed, now = self.chance.choice(("handoff", "copy", "look")), self.board.now()
+        deed = self.chance.choice(("handoff", "handoff", "copy", "look"))
         if deed == "look":
             PresenceLog(self.board).look()
         elif deed == "handoff":
-            bound = ("qwen", "q-1", self.chance.choice(("g-1", "p-1")))
-            self.board.store.transact(lambda tx: tx.hosts.bind_conversation(*bound, project=SHOP, at=now))
-            self._tell("UserPromptSubmit", "qwen", "q-1")
+            host, conversation = self.chance.choice(CONVERSATIONS)
+            session = self.chance.choice([name for name in SESSIONS if name != conversation])
+            bind(self.board, host, conversation, session)
+            self._tell("UserPromptSubmit", host, conversation)
         else:
             self.board.store.transact(self._copy)
         return deed
@@ -451,20 +577,17 @@ class History:
         shown = {key_of_agent(row): row for row in roster.agents}
         assert len({element_id(row) for row in roster.agents}) == len(roster.agents)
         screens = (
-            now_sections(roster, UNICODE),
-            arrange_rows(roster, Display(UNICODE, columns=120), "").sections,
+            list_sections(group_sessions(assemble_brief((), (), (), (), after=0, until=0), roster), roster, UNICODE),
+            arrange_rows(load_a_brief(board, roster).groups, roster, Display(UNICODE, columns=120), "").sections,
         )
         for sections in screens:
-            titles = {row.of: section.title for section in sections for row in section.rows}
+            places = {row.agent: section.name for section in sections for row in section.rows}
             for row in roster.agents:
-                assert row.state == "waiting" or titles[row] == TITLES[row.state]
-            clocks = {
-                row.of for section in sections for row in section.rows if row.began and section.title != "waits on you"
-            }
-            assert all(row.state == "busy" and row.silent_since is None for row in clocks if isinstance(row, AgentNow))
+                is_taken_over = row.state == "gone" and row not in places
+                assert is_taken_over or row.state in GROUPS[places[row]], (row, places[row])
         for row in roster.agents:
             if row.focus and row.state != "waiting":
-                printed = print_line(board, row.list_session)[0]
+                printed = print_line(board, row.list_session)[1]
                 assert printed.startswith("▸" if row.state == "busy" else "‖"), (row, printed)
         self._compare_brief(roster)
         home = load_home(load_a_brief(board, roster), roster)

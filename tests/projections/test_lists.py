@@ -55,8 +55,8 @@ def test_items_are_told_apart_by_id_not_by_text() -> None:
 
 def changes(lists: Lists, events: Iterable[Event]) -> list[tuple[str, ListDelta]]:
     """The kind of the event that closed each change, and the change."""
-    found = [change for event in events if (change := lists.add(event)) is not None]
-    return [(change.event.kind, compare_lists(change.before, change.shown)) for change in found]
+    found = [(event.kind, change) for event in events if (change := lists.add(event)) is not None]
+    return [(kind, compare_lists(change.before, change.shown)) for kind, change in found]
 
 
 def test_the_events_of_a_board_are_changes() -> None:

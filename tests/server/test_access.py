@@ -2,6 +2,7 @@
 
 import re
 import socket
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Gran
 from punchlist.server.app import bind
 from punchlist.server.run_files import load_secret
 from punchlist.settings.environment import login_name
+from punchlist.store.tokens import digest_of
 from tests.server.conftest import Running, add_route, make_token
 
 
@@ -79,7 +81,7 @@ def test_a_token_reaches_as_far_as_its_scope_until_it_is_revoked(running: Runnin
         assert program.get("/metrics").status_code == 200
         assert person.get("/", params={"token": secret, "q": "x y"}).headers["location"] == "/?q=x+y"
         assert person.get("/metrics").status_code == 200
-        board.store.transact(lambda tx: tx.tokens.remove("ci"))
+        board.store.transact(lambda tx: tx.tokens.remove("ci", by="ada", at=board.now()))
         assert program.get("/metrics").status_code == 401
         assert person.get("/metrics").status_code == 401
 
@@ -135,6 +137,81 @@ def test_another_address_needs_a_token_that_was_made_for_it(
 ):
     assert main(["--db", str(tmp_path / "board.db"), "serve", "--host", host]) == 1
     assert "token create" in capsys.readouterr().err
+
+
+def test_another_address_needs_tls_or_a_word_that_a_proxy_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    board = str(tmp_path / "board.db")
+    assert main(["--db", board, "token", "create", "ci"]) == 0
+    assert main(["--db", board, "serve", "--host", "0.0.0.0"]) == 1
+    assert "--tls-cert" in capsys.readouterr().err
+    assert main(["--db", board, "serve", "--tls-cert", str(tmp_path / "none.pem")]) == 1
+    assert "cannot be used" in capsys.readouterr().err
+
+
+def test_a_server_answers_to_its_name_and_over_that_the_cookie_goes_by_tls_alone(board: Board):
+    access = Access("s" * 43, board.store, port=8137, name="board.example.org")
+    assert access.link.startswith("https://board.example.org/?token=")
+    assert access.is_own_host("board.example.org")
+    assert access.is_own_host("Board.example.org:443")
+    assert not access.is_own_host("example.org")
+    assert access.is_secure("board.example.org")
+    assert not access.is_secure("127.0.0.1:8137")
+    with_tls = Access("s" * 43, board.store, host="0.0.0.0", port=8443, name="board.example.org", has_tls=True)
+    assert with_tls.origin == "https://board.example.org:8443"
+
+
+def make_sign_in(board: Board, name: str, *, minutes: float = 10) -> str:
+    secret, ends = f"si_{name} {minutes}", board.now() + timedelta(minutes=minutes)
+    token = board.store.read(lambda tx: tx.tokens.find(name=name))
+    assert token is not None
+    board.store.transact(lambda tx: tx.tokens.add_sign_in(digest_of(secret), token.id, expires_at=ends))
+    return secret
+
+
+def test_a_sign_in_link_signs_a_person_in_once_and_no_program_uses_it_up(running: Running, board: Board):
+    make_token(board, "ada", "edit", person=True)
+    own = {"Origin": running.origin, "Sec-Fetch-Site": "same-origin"}
+    secret = make_sign_in(board, "ada")
+    with running.open_client(headers=own) as browser, running.open_client(headers=own) as second:
+        assert browser.get("/", params={"token": secret}).status_code == 401  # as a chat previews it
+        running.sign_in(browser, secret)
+        assert browser.post("/tasks", data={"text": "Sweep"}).status_code == 303
+        page = second.get("/", params={"token": secret}, headers={"Accept": "text/html"})
+        assert (page.status_code, list(second.cookies)) == (401, [])
+        assert "was used" in page.text
+        assert second.get("/metrics", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+        board.store.transact(lambda tx: tx.tokens.remove("ada", by="root", at=board.now()))
+        assert browser.get("/metrics").status_code == 401
+    said = [(event.kind, event.by) for event in board.events() if event.kind.startswith("token")]
+    assert said[-2:] == [("token.signed_in", "ada"), ("token.revoked", "root")]
+    created = next(event for event in board.events() if event.kind == "task.created")
+    assert created.by == "ada"
+
+
+def test_a_sign_in_link_that_is_too_old_signs_nobody_in(running: Running, board: Board):
+    make_token(board, "ada", "edit", person=True)
+    secret = make_sign_in(board, "ada", minutes=-1)
+    with running.open_client(headers={"Accept": "text/html"}) as browser:
+        assert browser.get("/", params={"token": secret}).status_code == 401
+
+
+def test_a_renewed_token_has_another_secret_and_is_the_same_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    def run(*words: str) -> str:
+        assert main(["--db", str(tmp_path / "board.db"), "token", *words]) == 0
+        return capsys.readouterr().out.strip()
+
+    old = run("create", "laptop-1", "--scope", "report", "--project", "https://git.example.org/shop", "--expires", "1h")
+    new = run("renew", "laptop-1")
+    with Board.open(tmp_path / "board.db") as board:
+        access = Access("s" * 43, board.store)
+        assert access.find_token(old) is None
+        found, row = access.find_token(new), board.store.read(lambda tx: tx.tokens.find(name="laptop-1"))
+        assert found is not None
+        assert row is not None
+        assert (found.grant.machine, found.grant.projects) == (row.machine, ("git.example.org/shop",))
+        assert row.expires_at is not None
+        assert row.expires_at > board.now() + timedelta(days=89)
+        assert [event.kind for event in board.events()] == ["token.created", "token.renewed"]
 
 
 def test_away_from_this_machine_the_link_of_the_owner_does_not_count(board: Board):

@@ -55,7 +55,9 @@ def test_head_has_no_body_and_options_names_the_methods(client: httpx.Client):
     assert client.options(TODOS).headers["allow"] == "GET, HEAD, OPTIONS, PATCH"
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.query or route.body], ids=name_route)
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES if (route.query or route.body) and route.scope != "report"], ids=name_route
+)
 def test_an_unknown_key_is_refused_by_its_name(client: httpx.Client, route: ApiRoute):
     _, url, query, body = make_example(route, OURS)
     extra = {"surprise": "yes"}

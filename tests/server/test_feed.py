@@ -3,9 +3,10 @@
 import re
 import shutil
 import socket
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -109,9 +110,9 @@ def test_a_token_for_one_project_sees_nothing_of_another(running: Running, board
 
 
 def test_the_streams_of_a_token_end_when_it_is_revoked(board: Board):
+    ours, theirs = ({"Authorization": f"Bearer {make_token(board, name, 'look')}"} for name in ("ours", "theirs"))
     running = Running(board, tick=0.05)
     running.start()
-    ours, theirs = ({"Authorization": f"Bearer {make_token(board, name, 'look')}"} for name in ("ours", "theirs"))
     with (
         running.open_client(headers=ours) as client,
         running.open_client(headers=theirs) as other,
@@ -122,14 +123,15 @@ def test_the_streams_of_a_token_end_when_it_is_revoked(board: Board):
         open_stream(owner) as of_owner,
     ):
         page.take(1)
-        board.store.transact(lambda tx: tx.tokens.remove("ours"))
+        before = board.store.last_seq()
+        board.store.transact(lambda tx: tx.tokens.remove("ours", by="ada", at=board.now()))
         renewed = sha256(b"another secret").digest()
         board.store.transact(lambda tx: tx.tokens.add("ours", renewed, "look", None, at=board.now()))
         assert list(events) == []
         list(page)
         assert client.get("/api/v1/events/stream").status_code == 401
         write(board, "one")
-        last = list(board.events())
+        last = list(board.events(before))
         for stream in (kept, of_owner):
             assert [frame.id for frame in stream.take(len(last))] == seqs(last)
     running.stop()
@@ -238,6 +240,26 @@ def _stall(running: Running) -> socket.socket:
     head = f"GET /api/v1/events/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{running.access.port}\r\n"
     client.sendall(f"{head}Authorization: Bearer {running.access.secret}\r\n\r\n".encode())
     return client
+
+
+def test_streams_end_when_events_that_they_sent_are_gone(client: httpx.Client, board: Board):
+    """As after a crash of PostgreSQL. Whoever comes back is told to begin again."""
+    for number in range(20):
+        write(board, f"{number}")
+    last = board.store.last_seq()
+    with (
+        open_stream(client, after=0) as events,
+        closing(sqlite3.connect(board.store.path, isolation_level=None)) as connection,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        events.take(last)
+        reading = pool.submit(list, events)
+        while not reading.done():
+            for _ in range(5):
+                write(board, "again")
+            connection.execute("DELETE FROM events WHERE seq > 5")
+    with open_stream(client, after=last) as events:
+        assert events.take(1)[0].kind == "reset"
 
 
 def test_open_streams_do_not_keep_the_server_from_stopping(running: Running, client: httpx.Client):

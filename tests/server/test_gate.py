@@ -31,7 +31,20 @@ HOSTS = {
 }
 ORIGINS = ("", "own", "http://evil.example", "https://board.example", "http://127.0.0.1:3000", "null", "http://[")
 FETCHES = ("", "same-origin", "same-site", "cross-site")
-TOKENS = ("none", "wrong", "cookie", "wrong key", "page", "forged", "link", "look", "answer", "edit", "project")
+TOKENS = (
+    "none",
+    "wrong",
+    "cookie",
+    "wrong key",
+    "page",
+    "forged",
+    "link",
+    "look",
+    "answer",
+    "edit",
+    "project",
+    "report",
+)
 TYPES = ("", "application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data")
 BROWSERS = ("cookie", "wrong key", "page")
 """A browser that was signed in: without the key of its page, with another one, and with it."""
@@ -39,6 +52,7 @@ ENOUGH = {
     "look": {"cookie", "wrong key", "page", "link", "look", "answer", "edit", "project"},
     "answer": {"page", "link", "answer", "edit", "project"},
     "edit": {"page", "link", "edit", "project"},
+    "report": {"report"},
 }
 
 
@@ -74,7 +88,7 @@ def list_rows() -> list[Row]:
         elif route.path == PREFIX:
             for each in ROUTES:
                 path = re.sub(r"\{.*?\}", "1", each.path)
-                rows.append(Row(each.method, f"{PREFIX}{path}", Rule(each.scope, per_project=True)))
+                rows.append(Row(each.method, f"{PREFIX}{path}", Rule(each.scope, True, each.for_machines)))
         else:
             rows.append(Row("GET", f"{route.path}/x", find_rule(route)))
     return rows
@@ -101,7 +115,8 @@ def may_pass(asked: Asked, rule: Rule) -> bool:
     )
     if not HOSTS[asked.host] or asked.token == "wrong":
         return False
-    if rule.need != "public" and asked.token not in ENOUGH[rule.need]:
+    is_for_machine = asked.token == "report" and rule.for_machines
+    if rule.need != "public" and asked.token not in ENOUGH[rule.need] and not is_for_machine:
         return False
     if rule.need != "public" and asked.token == "project" and not rule.per_project:
         return False
@@ -121,6 +136,7 @@ class Gate:
         for scope in ("look", "answer", "edit"):
             self._add(board, scope, scope, None)
         self._add(board, "project", "edit", "/somewhere")
+        self._add(board, "report", "report", None, machine="m1", projects=["*"])
         token = access.find_token("s" * 43)
         assert token is not None
         self.app: ASGIApp = make_app(ServerState(board, access))
@@ -128,9 +144,9 @@ class Gate:
         self._key = access.make_key(token)
         self._forged = f"{access.cookie_name}=link.{'0' * 64}"
 
-    def _add(self, board: Board, name: str, scope: str, project: str | None) -> None:
+    def _add(self, board: Board, name: str, scope: str, project: str | None, **more: Any) -> None:
         digest = sha256(name.encode()).digest()
-        board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now()))
+        board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now(), **more))
 
     def _headers(self, asked: Asked) -> list[tuple[bytes, bytes]]:
         given = {"host": asked.host, "origin": asked.origin, "sec-fetch-site": asked.fetch, "content-type": asked.type}

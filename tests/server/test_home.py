@@ -11,8 +11,8 @@ from tools.draw_screens import write_agents
 from tools.night import EVENING, SESSIONS, write_night
 
 from punchlist.board import Board
+from punchlist.presence.screen_feed import BriefCache
 from punchlist.reports.work_reports import load_brief
-from punchlist.server.state import BriefCache
 from punchlist.settings.environment import login_name
 from punchlist.testing import FakeClock
 from punchlist.views.brief_groups import count_to_do
@@ -66,16 +66,49 @@ def test_night_has_a_lane_per_session_and_a_link_for_each_check(
     assert 'class="lane-wait"' in infra
     assert re.search(r"<title>waits for you 23:00 to \d\d:\d\d</title>", infra)
     moments = re.findall(r'<a href="([^"]*)" aria-label="([^"]*)"', api)
-    assert [words for _, words in moments] == ["01:00 pytest passed", "07:12 pytest failed", "07:12 ended"]
+    assert [words for _, words in moments] == ["07:12 ended", "01:00 pytest passed", "07:12 pytest failed"]
     assert browser.get(moments[1][0]).status_code == 200
     assert "before=" in moments[1][0]
     assert site.count("#k-done") == 4
     assert "02:00 ended" in site
 
 
-@pytest.mark.parametrize(("number", "lanes"), [(1, 1), (40, 40), (41, 0)])
-def test_night_is_drawn_for_1_to_40_sessions(
+@pytest.mark.parametrize(("number", "lanes"), [(1, 1), (40, 40), (41, 40)])
+def test_night_has_40_lanes_at_most(
     browser: httpx.Client, board: Board, clock: FakeClock, number: int, lanes: int
 ) -> None:
     write_agents(board, clock, number)
     assert browser.get("/").text.count('<div class="track">') == lanes
+
+
+def test_night_of_a_crowd_says_how_many_more_sessions_there_are(
+    browser: httpx.Client, board: Board, clock: FakeClock
+) -> None:
+    write_agents(board, clock, 60)
+    assert "40 lanes, 20 more sessions not drawn" in " ".join(browser.get("/").text.split())
+
+
+def test_names_of_subagents_are_links_to_their_lists(browser: httpx.Client, board: Board) -> None:
+    agent = board.agent("main", session="s1", project="/home/ada/api")
+    agent.call("todo", {"set": ["Look around"], "start": "1"})
+    agent.spawn("explore").call("todo", {"set": ["Read"], "start": "1"})
+    (link,) = re.findall(r'<a class="who" href="([^"]*)"><span>explore</span>', browser.get("/").text)
+    path, _, element = link.partition("#")
+    assert f'id="{element}"' in browser.get(path).text
+
+
+def test_page_of_an_ended_session_names_its_agent_and_is_only_read(
+    browser: httpx.Client, board: Board, clock: FakeClock
+) -> None:
+    write_night(board, clock)
+    page = browser.get(f"/sessions/{SESSIONS['api']}").text
+    assert '<strong>api</strong></a><span class="soft">claude</span>' in page
+    assert "<summary>Edit</summary>" not in page
+    assert "stopped" in page  # the item that it left in progress has no clock that runs
+
+
+def test_errors_in_a_browser_show_commands_as_code(running: Running) -> None:
+    page = httpx.get(f"{running.origin}/?token=wrong<b>", headers={"accept": "text/html"})
+    assert page.status_code == 401
+    assert "<code>punchlist serve --status</code> shows the link" in page.text
+    assert "wrong<b>" not in page.text

@@ -12,6 +12,7 @@ import pytest
 
 from punchlist.agent import Agent
 from punchlist.board import Board
+from punchlist.hooks.events import answer_event
 from punchlist.server.pages import sessions
 from punchlist.server.pages.plan import compare, render_markdown
 from punchlist.testing import FakeClock
@@ -47,6 +48,22 @@ def test_every_session_is_listed_newest_first_ended_ones_too(browser: httpx.Clie
     assert titles(page) == ["Second", "First"]
     assert "Ended, nothing was changed" in page.text
     assert page.text.count('href="/sessions/s1"') == 2  # its title, and its name
+
+
+def test_a_session_has_its_name_however_long_ago_its_program_told_of_it(browser: httpx.Client, board: Board) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=3)
+    for name in ("UserPromptSubmit", "SessionEnd"):
+        event = {
+            "hook_event_name": name,
+            "session_id": "0000bede30",
+            "cwd": "/projects/api",
+            "prompt": "Round the totals",
+        }
+        answer_event(board, "claude-code", event, long_ago)
+    page = browser.get("/sessions")
+    assert titles(page) == ["Round the totals"]
+    assert re.search(r"<strong>api</strong>.*?claude.*?bede30", page.text, re.DOTALL)
+    assert titles(browser.get("/sessions?agent=claude")) == ["Round the totals"]
 
 
 def test_sessions_are_filtered_by_project_state_agent_and_text(browser: httpx.Client, board: Board) -> None:
@@ -235,6 +252,13 @@ def test_largest_plan_is_compared_and_shown_at_once() -> None:
         new = old.replace("a", "b", 3).replace("word", "sword", 3)
         changes = {change.line: change.kind for change in compare(old, new)}
         assert render_markdown(new, changes)
+
+
+def test_markup_without_words_is_no_change_of_a_plan() -> None:
+    before = "# Move\n\nWords"
+    after = "# Move\n\n## Steps\n\n```sh\nmake\n```\n\n---\n\n| a | b |\n|---|:-:|\n\nWords"
+    changed = [change.pieces for change in compare(before, after)]
+    assert changed == [[("ins", "Steps")], [("ins", "make")], [("ins", "| a | b |")]]
 
 
 def test_approval_says_what_happens_next(browser: httpx.Client, board: Board) -> None:

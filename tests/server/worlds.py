@@ -58,7 +58,38 @@ def build(board: Board, place: Place) -> None:
     tasks.claim("worker", id="1")
 
 
+_STARTED: dict[str, Any] = {
+    "name": "Bash",
+    "facts": {"name": "Bash", "kind": "shell", "hash": "h"},
+    "sight": ["Bash", "key", "plain", False],
+}
+_VERBS: dict[str, dict[str, Any]] = {
+    "spawn": {"name": "explore", "label": "Explore the code"},
+    "user_turn": {"text": "Go on"},
+    "assistant_turn": {"tools_used": ["Bash"]},
+    "preview_turn": {},
+    "about_to_stop": {"last_text": "I am done."},
+    "before_request": {},
+    "open_work": {"because": "compacted"},
+    "write": {"items": [{"id": "a", "content": "One"}], "ids": "other"},
+    "offer_leftovers": {},
+    "take_answers": {},
+    "ask": {"item": "2", "question": "Which one?"},
+    "enter_plan_mode": {"reason": "It is large"},
+    "exit_plan_mode": {},
+    "permits": {"tool": "Write", "args": {"file_path": "a.py"}},
+    "propose_plan": {"text": "1. Read"},
+    "plan_reply": {"plan": {"id": "p", "revision": 1}},
+    "record_start": {"call_id": "c1", "described": _STARTED},
+    "record_end": {"call_id": "c1", "described": {"name": "Bash", "kind": "tool.finished", "facts": {}}},
+    "tool_updated": {"call_id": "c1", "text": "1 passed"},
+    "output": {"text": "Hello"},
+    "finished": {"text": "Done"},
+    "compacted": {},
+}
+
 CHANGES: dict[tuple[str, str], list[Any]] = {
+    **{("POST", f"/sessions/{{session}}/agents/{{agent}}/{verb}"): [body] for verb, body in _VERBS.items()},
     ("POST", "/waits/resolve"): [
         {"kind": "question", "id": "3", "session": "SESSION", "agent": "main", "text": "All of them"}
     ],
@@ -89,6 +120,8 @@ CHANGES: dict[tuple[str, str], list[Any]] = {
     ("POST", "/task-lists/{list}/tasks/{task}/resume"): [{"state": {"answer": "go"}}],
     ("POST", "/task-lists/{list}/tasks/{task}/todos"): [{"session": "SESSION", "agent": "main"}],
     ("POST", "/brief/mark"): [{"until": 5}],
+    ("POST", "/machine/heartbeat"): [{"at": 1.0}],
+    ("POST", "/machine/receipts"): [{"host": "claude-code", "conversation": "SESSION", "step": "sent", "upto": 1}],
 }
 """The body of a change for each route that makes one."""
 
@@ -110,8 +143,9 @@ def make_example(route: ApiRoute, place: Place) -> Example:
     body: Any = None
     if route.method != "GET":
         (body,) = CHANGES[route.method, route.path]
-    if body is not None and "session" in body:
-        body = {**body, "session": place.session}
+    for name in ("session", "conversation"):
+        if body is not None and name in body:
+            body = {**body, name: place.session}
     return Example(route, url, QUERIES.get(route.path, {}), body)
 
 

@@ -11,12 +11,11 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreFailed
-from punchlist.store import Transaction, open_store
-from punchlist.store.sqlite import SqliteStore
+from punchlist.store import Store, Transaction, open_store
 
 
 @pytest.fixture(params=["file", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqliteStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store = open_store(tmp_path / "board.db" if request.param == "file" else "memory:")
     yield store
     store.close()
@@ -30,7 +29,7 @@ def _read(name: str) -> Callable[[Transaction], int]:
     return lambda tx: tx.log.mark(name)
 
 
-def test_steps_are_committed_together(store: SqliteStore) -> None:
+def test_steps_are_committed_together(store: Store) -> None:
     def work(tx: Transaction) -> None:
         store.transact(_mark("a"))
         store.transact(_mark("b"), durable=False, wait=0.0)
@@ -40,7 +39,7 @@ def test_steps_are_committed_together(store: SqliteStore) -> None:
     assert [store.read(_read(name)) for name in "abc"] == [1, 1, 3]
 
 
-def test_an_exception_rolls_back_all_steps(store: SqliteStore) -> None:
+def test_an_exception_rolls_back_all_steps(store: Store) -> None:
     def work(_: Transaction) -> None:
         store.transact(_mark("a"))
         raise ValueError
@@ -52,7 +51,7 @@ def test_an_exception_rolls_back_all_steps(store: SqliteStore) -> None:
     assert store.read(_read("a")) == 1
 
 
-def test_a_step_that_raises_is_rolled_back_alone(store: SqliteStore) -> None:
+def test_a_step_that_raises_is_rolled_back_alone(store: Store) -> None:
     def broken(tx: Transaction) -> None:
         tx.log.save_mark("broken", 1)
         tx.connection.execute("INSERT INTO nowhere VALUES (1)")
@@ -82,7 +81,7 @@ def test_a_read_within_sees_the_steps_so_far_and_one_of_another_thread_does_not(
         assert seen == [7, 0]
 
 
-def test_a_transaction_inside_a_step_is_refused(store: SqliteStore) -> None:
+def test_a_transaction_inside_a_step_is_refused(store: Store) -> None:
     def work(_: Transaction) -> None:
         with pytest.raises(RuntimeError):
             store.transact(lambda _: store.transact(_mark("a")))
@@ -93,7 +92,8 @@ def test_a_transaction_inside_a_step_is_refused(store: SqliteStore) -> None:
     assert store.read(_read("a")) == 0
 
 
-def test_a_transaction_that_sqlite_rolled_back_is_an_error_and_runs_no_further_step(store: SqliteStore) -> None:
+@pytest.mark.sqlite
+def test_a_transaction_that_sqlite_rolled_back_is_an_error_and_runs_no_further_step(store: Store) -> None:
     def roll_back(tx: Transaction) -> None:
         tx.connection.execute("ROLLBACK")  # as SQLite does by itself after some faults of the disk
         raise sqlite3.OperationalError("disk I/O error")
@@ -110,7 +110,7 @@ def test_a_transaction_that_sqlite_rolled_back_is_an_error_and_runs_no_further_s
     assert [store.read(_read(name)) for name in "ab"] == [0, 0]
 
 
-def test_an_agents_handle_works_within(store: SqliteStore) -> None:
+def test_an_agents_handle_works_within(store: Store) -> None:
     with Board(store) as board:
         agent = board.agent("main", session="s", project="/")
 

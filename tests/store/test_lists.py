@@ -97,5 +97,5 @@ def test_a_pruned_agent_leaves_no_list_behind(tmp_path: Path) -> None:
         board.agent(session="s", dialect="claude-code", project="/p").call("TodoWrite", written(20, random.Random(2)))
         assert rows(path, "SELECT count(*) FROM lists") == [(1,)]
         clock.advance(10)
-        board.store.transact(lambda tx: tx.prune(board.now(), limit=10))
+        assert board.prune(board.now()) == 1
         assert rows(path, "SELECT count(*) FROM lists") == [(0,)]

@@ -14,6 +14,8 @@ SMALL_TABLES = {
     "board",  # one row
     "inbox",  # one row
     "tokens",  # a person makes each
+    "machines",  # one row for each token of one
+    "sign_ins",  # a person makes each, and it is gone after ten minutes
     "notices",  # agents and waits that a person may still have to be told of
     "host_calls",  # the latest thousands: each new one deletes the oldest
     "handoffs",  # each new one deletes those that are too old
@@ -26,6 +28,7 @@ HAS_LISTS = "EXISTS (SELECT 1 FROM task_lists)"
 """Ends at the first row."""
 
 EXCEPTIONS = {
+    "count_rows": "`doctor` tells how much there is on the board",
     "list_projects": "counts the sessions of each project, by a covering index",
     "memories_of_board": "costs and stalls are of every agent: one row for each",
     "overviews_of_board": "the overview has one row for each agent",

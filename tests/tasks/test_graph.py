@@ -68,6 +68,7 @@ def _steps(desk: Desk, limit: int) -> int:
     return count[0]
 
 
+@pytest.mark.sqlite
 def test_a_page_costs_what_it_shows_however_many_edges_the_list_has(desk: Desk) -> None:
     def grow(tx: Any) -> None:
         work = desk.tasks.within(tx)

@@ -153,7 +153,7 @@ class TaskMachine(RuleBasedStateMachine):
             return
         allowed = {
             "complete": known.status in {*OPEN, "failed"} and not self.held(number),  # failed: its last lease ran out
-            "fail": known.status in OPEN,
+            "fail": known.status in {*OPEN, "failed"},  # the same, with its worker's own reason
             "release": known.status == "in_progress",
             "heartbeat": known.status == "in_progress" or (known.status == "pending" and not self.held(number)),
             "wait": known.status in OPEN,
@@ -182,7 +182,7 @@ class TaskMachine(RuleBasedStateMachine):
                 known.free()
                 known.status, known.owner, known.rests_until = "completed", owner, None
             case "fail":
-                again = known.most is not None and known.attempts < known.most
+                again = known.status != "failed" and known.most is not None and known.attempts < known.most
                 known.free()
                 known.status, known.owner = ("pending", None) if again else ("failed", owner)
                 known.rests_until = self.now + 20 * 2 ** max(0, known.attempts - 1) if again else None

@@ -52,7 +52,7 @@ def test_the_morning_after_a_night_of_seven_projects() -> None:
     assert rows == {
         "do_now": [
             ("infra · claude 5f2c1a", "answer: “The plan destroys 2 databases in staging. Intended?”"),
-            ("mobile · codex 88ab01", "approve or reject: Move to typed routes"),
+            ("mobile · codex 88ab01", "approve or reject: Move to typed routes (4 steps)"),
             ("batch · main 10c2ee", "hung: python transform.py"),
         ],
         "look_first": [
@@ -68,6 +68,20 @@ def test_the_morning_after_a_night_of_seven_projects() -> None:
         lines = brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE, columns)
         shown = [plain(line) for line in lines if not plain(line).strip().startswith("punchlist ")]
         assert not columns or max(map(width, shown)) <= columns
+
+
+def test_a_long_id_that_a_person_chose_is_cut_in_the_name_and_whole_in_the_command() -> None:
+    session = "refactor-the-payment-service-of-the-shop"
+    with Board.open("memory:", clock=FakeClock(NOW)) as board:
+        agent = board.agent("claude", session=session, project="/p/payments")
+        agent.call("todo", {"set": ["Paint"], "ask": [{"id": "1", "text": "Which colour?"}]})
+        roster = load_roster(board, who="ada", present=())
+        loaded = load_brief(board, roster, None, project=None, who="ada")
+    for columns in (80, 120):
+        lines = brief_lines(loaded.brief, loaded.groups, loaded.around, NOW, UNICODE, columns)
+        named, action, *_ = map(plain, lines)
+        assert named.startswith("Do now       payments · claude refactor-th…  answer: “Which colour?”  ")
+        assert session in action
 
 
 def test_what_another_detector_says_is_told_as_it_is() -> None:
@@ -105,5 +119,5 @@ def test_a_brief_for_programs_has_the_words_for_people_too() -> None:
     noticed = find_noticed({("s1", "main"): activity}, 0, NOW)
     found = assemble_brief([], [], [], noticed, after=0, until=1)
     groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()))
-    (one,) = view_brief(found, groups, Around(), {}).noticed
+    (one,) = view_brief(found, groups, Around()).noticed
     assert one.seen == "main has been silent, without any output; perhaps a tool still runs."

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
+from punchlist.transcripts import lines as transcript_lines
 from punchlist.transcripts.formats import open_transcript
 from tests.transcripts.records import line, output, plan, result, told, write
 
@@ -31,10 +32,22 @@ def _lines(written: list[list[str]], said: list[str], *, codex: bool) -> list[tu
     return [(body.encode() + b"\n", told) for body, told in encoded]
 
 
-@given(written=lists, said=st.lists(noise, max_size=2), codex=st.booleans(), cut=st.floats(0, 1))
+@given(
+    written=lists,
+    said=st.lists(noise, max_size=2),
+    codex=st.booleans(),
+    cut=st.floats(0, 1),
+    recent=st.sampled_from([1 << 21, 100]),
+)
 def test_restore_gives_the_list_after_the_last_complete_call(
-    tmp_path_factory: pytest.TempPathFactory, written: list[list[str]], said: list[str], codex: bool, cut: float
+    tmp_path_factory: pytest.TempPathFactory,
+    written: list[list[str]],
+    said: list[str],
+    codex: bool,
+    cut: float,
+    recent: int,
 ) -> None:
+    """However small the piece at the end is in which the list is looked for first."""
     lines = _lines(written, said, codex=codex)
     body = b"".join(text for text, _ in lines)
     length = round(cut * len(body))
@@ -47,7 +60,9 @@ def test_restore_gives_the_list_after_the_last_complete_call(
         if tells is not None and end - 1 <= length:  # the end of the line itself is not needed
             expected = tells
     name = "codex" if codex else "claude-code"
-    assert told(open_transcript(path, name).latest()) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcript_lines, "_RECENT", recent)
+        assert told(open_transcript(path, name).latest()) == expected
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s", dialect=name)
         assert agent.restore(path, name) is (expected is not None)

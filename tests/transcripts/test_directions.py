@@ -1,4 +1,4 @@
-"""One decoder per format: read from the end or from the beginning, a log tells the same lists."""
+"""One decoder per format: read for its lists or step by step, a log tells the same lists."""
 
 import json
 from collections.abc import Callable
@@ -68,7 +68,7 @@ FORMATS: dict[str, Callable[[], Records]] = {
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_lists_of_a_log_are_the_same_from_the_end_and_from_the_beginning(format: str) -> None:
+def test_the_lists_of_a_log_are_those_of_its_steps(format: str) -> None:
     records = FORMATS[format]()
     found, reader = open_transcript(records, format), StepReader(LOGS[format], None)
     writes = [step for record in records for step in reader.take(record) if isinstance(step, ListWrite)]

@@ -80,6 +80,24 @@ def test_an_agent_that_begins_to_wait_is_told_once() -> None:
     assert person.hear(12, agent("waiting", 11, waits_for="permission: git push")) == told
 
 
+def test_a_question_that_its_host_writes_after_its_state_is_told_with_its_words() -> None:
+    person = Person()
+    person.look(1, agent("busy", -5))
+    assert person.hear(3, agent("waiting", 2, waits_for="input needed")) == []
+    told = ["shop · claude s1 waits on you: Which region?"]
+    assert person.hear(3.5, agent("waiting", 2, waits_for="Which region?")) == told
+    assert person.hear(5, agent("waiting", 2, waits_for="Which region?")) == []
+
+
+def test_a_wait_whose_words_never_come_is_told_after_a_moment() -> None:
+    person = Person()
+    person.look(1, agent("busy", -5))
+    assert person.hear(3, agent("waiting", 2, waits_for="input needed")) == []
+    assert person.hear(4, agent("waiting", 2, waits_for="input needed")) == [
+        "shop · claude s1 waits on you: input needed"
+    ]
+
+
 def test_a_second_dialog_right_after_the_first_is_told() -> None:
     person = Person()
     person.look(1, agent("busy", -5))

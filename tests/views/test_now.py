@@ -8,7 +8,7 @@ from msgspec.structs import fields
 
 from punchlist.core.overview import NO_ACTIVITY, PersonWait, SessionLine, SubagentLine, TokenTotal
 from punchlist.core.presence import Presence
-from punchlist.views.now import AgentNowView, BoardAgent, DoneSince, Roster, list_agents, view_now
+from punchlist.views.now import AgentNowView, BoardAgent, DoneView, Roster, list_agents, view_now
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LINE = SessionLine(
@@ -22,7 +22,7 @@ def make_roster() -> Roster:
     own = BoardAgent(project="/x/shop", session="s1", agent="main", activity=activity, line=LINE, session_state="red")
     seen = Presence(host="codex", session="s1", state="busy", since=NOON, pid=7, title="Paint it")
     wait = PersonWait(kind="question", project="/x/shop", session="s2", agent="main", id="2", title="Buy", text="Red?")
-    done = DoneSince(since=NOON, items={"verified": 2}, sessions={"green": 1})
+    done = DoneView(since=NOON, items={"verified": 2}, sessions={"green": 1})
     rows = tuple(list_agents([seen], [own], [wait], NOON + timedelta(minutes=1)))
     return Roster(at=NOON, agents=rows, waits=(wait,), done=done)
 

@@ -15,6 +15,7 @@ SHOP = "/projects/shop"
 _CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 60_000
 """Milliseconds after which something that a test waits for will not come, on however busy a machine."""
+expect.set_options(timeout=PATIENCE)  # here, because tests with real agents open tabs without the fixtures below
 _NETWORK = ("net::ERR_", "Failed to load resource")
 """Complaints about a server that a test has stopped, or a form that it refused."""
 
@@ -37,7 +38,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()

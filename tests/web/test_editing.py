@@ -1,6 +1,7 @@
 """Lists are changed by keyboard alone, and by hand; what a person types is not lost."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -48,6 +49,21 @@ def test_plan_is_approved_by_keyboard(tabs: Tabs, board: Board, agent: Agent) ->
     assert not board.waits()
 
 
+def test_reason_stays_when_a_newer_revision_came_meanwhile(tabs: Tabs, board: Board, agent: Agent) -> None:
+    agent.propose_plan("# Move\n\n1. Pack")
+    page = tabs.open("/sessions/s1/plan?agent=main&revision=1")
+    page.get_by_label("What should be different?").fill("Ask first")
+    agent.propose_plan("# Move\n\n1. Burn")
+    page.get_by_role("button", name="Reject revision 1").click()
+    expect(page.get_by_role("alert")).to_contain_text("Revision 2 came meanwhile")
+    expect(page.locator(".plan")).to_contain_text("Burn")
+    expect(page.get_by_label("What should be different?")).to_have_value("Ask first")
+    page.get_by_role("button", name="Reject revision 2").click()
+    expect(page.locator(".notice")).to_contain_text("Revision 2 of the plan is rejected")
+    assert agent.plan is not None
+    assert agent.plan.reason == "Ask first"
+
+
 def test_list_is_edited_by_keyboard(tabs: Tabs, agent: Agent) -> None:
     page = tabs.open("/sessions/s1")
     items = page.locator(".item")
@@ -72,27 +88,45 @@ def test_list_is_edited_by_keyboard(tabs: Tabs, agent: Agent) -> None:
     assert agent.todos.items[0].status is Status.COMPLETED
 
 
+class Gate:
+    """Holds the changes that a page sends, until it is opened; then also those that come later."""
+
+    def __init__(self) -> None:
+        self._held: list[Route] = []
+        self._act: Callable[[Route], None] = self._held.append
+
+    def take(self, route: Route) -> None:
+        if route.request.method == "POST":
+            self._act(route)
+        else:
+            route.continue_()
+
+    def open(self, act: Callable[[Route], None]) -> None:
+        """Do something to each change: let it go, or break it off."""
+        self._act = act
+        for route in self._held:
+            act(route)
+
+
 @pytest.fixture
-def held(tabs: Tabs, agent: Agent) -> tuple[Page, list[Route]]:
+def held(tabs: Tabs, agent: Agent) -> tuple[Page, Gate]:
     """Return the page of a session whose changes the server does not get before the test lets them go."""
     agent.ask("3", "Which suite?")
-    page, routes = tabs.open("/sessions/s1"), list[Route]()
+    page, gate = tabs.open("/sessions/s1"), Gate()
     expect(page.locator("#link")).to_have_text("live")
-    is_held = re.compile(r"/(sessions/s1|answer)$")
-    page.route(is_held, lambda route: routes.append(route) if route.request.method == "POST" else route.continue_())
-    return page, routes
+    page.route(re.compile(r"/(sessions/s1|answer)$"), gate.take)
+    return page, gate
 
 
-def test_person_types_on_while_a_change_is_under_way(held: tuple[Page, list[Route]], agent: Agent) -> None:
-    page, routes = held
+def test_person_types_on_while_a_change_is_under_way(held: tuple[Page, Gate], agent: Agent) -> None:
+    page, gate = held
     press(page, "j", "j", "e")
     page.keyboard.type("Backfill in slices")
     press(page, "Enter", "a")
     page.keyboard.type("Tell the data team")
     press(page, "Enter")
     page.keyboard.type("And the oth")
-    for route in routes:
-        route.continue_()
+    gate.open(Route.continue_)
     expect(page.locator(".item")).to_have_count(4)
     expect(page.locator(".item").nth(1)).to_contain_text("Backfill in slices")
     page.keyboard.type("ers")
@@ -100,8 +134,8 @@ def test_person_types_on_while_a_change_is_under_way(held: tuple[Page, list[Rout
     assert contents(agent) == ["Write the migration", "Backfill in slices", "Run the suite", "Tell the data team"]
 
 
-def test_text_that_does_not_reach_the_server_comes_back(held: tuple[Page, list[Route]], agent: Agent) -> None:
-    page, routes = held
+def test_text_that_does_not_reach_the_server_comes_back(held: tuple[Page, Gate], agent: Agent) -> None:
+    page, gate = held
     page.get_by_placeholder("Your answer").fill("All of them")
     page.get_by_role("button", name="Answer").click()
     press(page, "j", "e")
@@ -109,8 +143,7 @@ def test_text_that_does_not_reach_the_server_comes_back(held: tuple[Page, list[R
     press(page, "Enter")
     agent.answer("3", "The short one", by="ada")
     expect(page.locator("#count")).to_be_hidden()  # a count of 0 is not shown
-    for route in routes:
-        route.abort()
+    gate.open(Route.abort)
     expect(page.get_by_role("alert")).to_contain_text("does not answer")
     expect(page.get_by_placeholder("Your answer")).to_have_value("All of them")
     expect(page.locator(".item").nth(0).get_by_label("Text")).to_have_value("Write it")

@@ -69,6 +69,35 @@ def test_home_is_at_most_3000_px_tall(tabs: Tabs, board: Board, clock: FakeClock
         assert find_violations(page) == []
 
 
+def test_crowd_in_60_projects_is_at_most_3000_px_tall(tabs: Tabs, board: Board, clock: FakeClock) -> None:
+    write_agents(board, clock, 200, [f"project{number}" for number in range(60)])
+    for path in ("/", "/search?q=the"):
+        for width in (390, 1440):
+            page = tabs.open(path, width=width)
+            assert page.evaluate("document.documentElement.scrollHeight") <= 3000, (path, width)
+    page.goto(f"{tabs.origin}/")
+    expect(page.get_by_role("link", name="more projects")).to_have_attribute("href", "/sessions?state=unchecked")
+
+
+@pytest.mark.parametrize("done", [0, 60, 100])
+def test_page_of_a_session_with_100_items_is_at_most_3000_px_tall(tabs: Tabs, agent: Agent, done: int) -> None:
+    agent.call("todo", {"set": [f"Write part {number} of the change" for number in range(100)]})
+    for number in range(done):
+        agent.tool_started(f"edit {number}", "Edit", {"file_path": "src/main.py"})
+        agent.tool_finished(f"edit {number}", "ok")
+        exit_code = int(number == 5)
+        agent.tool_started(f"test {number}", "Bash", {"command": "pytest -q"})
+        agent.tool_finished(f"test {number}", "1 failed" if exit_code else "4 passed", exit_code=exit_code)
+        agent.call("todo", {"done": str(number + 1)})
+    for width in (390, 1440):
+        page = tabs.open("/sessions/s1", width=width)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 3000, width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert find_violations(page) == []
+    page.keyboard.press("j")  # goes to what is shown, not to what is folded
+    expect(page.locator(".item:focus")).to_be_in_viewport()
+
+
 def test_crowd_is_grouped_by_project_and_filtered(tabs: Tabs, board: Board, clock: FakeClock) -> None:
     write_agents(board, clock, 200)
     page = tabs.open("/")
@@ -83,8 +112,21 @@ def test_crowd_is_grouped_by_project_and_filtered(tabs: Tabs, board: Board, cloc
     page.keyboard.press("Enter")
     expect(page.locator(".row:visible").first).to_contain_text("billing")
     assert {row.split()[0] for row in read_rows(page, "main")} == {"billing"}
+    expect(page.get_by_role("heading", level=1)).to_have_text("8 found for “billing”")  # not "Nothing waits for you"
+    for beside in ("Mark as read", "Not checked", "Costs"):
+        expect(page.get_by_text(beside)).to_have_count(0)
     page.get_by_role("link", name="All", exact=True).click()
     expect(projects).to_have_count(12)
+
+
+def test_long_id_that_a_person_chose_gives_way_to_its_project(tabs: Tabs, board: Board) -> None:
+    agent = board.agent("claude", session="refactor-the-payment-service-of-the-shop", project="/p/payments")
+    agent.call("todo", {"set": ["Paint"], "ask": [{"id": "1", "text": "Which colour?"}]})
+    for width in (390, 1440):
+        who = tabs.open("/", width=width).locator("#do-now .who")
+        is_cut = "one => one.scrollWidth > one.clientWidth"
+        assert not who.locator("strong").evaluate(is_cut)
+        assert who.locator("code").evaluate(is_cut)
 
 
 def test_single_keys_are_turned_off(tabs: Tabs, agent: Agent) -> None:

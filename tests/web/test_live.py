@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
+from random import randrange
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -15,6 +17,7 @@ from playwright.sync_api import Browser, expect
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.server.run_files import load_secret
+from punchlist.testing.demo_script import Troupe
 from tests.web.conftest import Tabs
 
 
@@ -27,8 +30,10 @@ def run_command(board: Board, *words: str) -> None:
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """Return a free port from a range of which the system gives none by itself: the server gets it twice."""
+    while True:
+        with suppress(OSError), socket.create_server(("127.0.0.1", randrange(20_000, 32_000))) as listener:
+            return listener.getsockname()[1]
 
 
 @contextmanager
@@ -54,6 +59,24 @@ def test_write_of_another_process_is_painted(tabs: Tabs, board: Board, agent: Ag
     agent.ask("1", "Which region?")
     expect(now.locator("#do-now")).to_contain_text("Which region?")
     expect(now.locator("#count")).to_contain_text("1 waits for you")
+
+
+def test_demo_ends_on_a_page_that_was_open_all_the_time(tabs: Tabs, board: Board) -> None:
+    scenes = Troupe(board, "demo", project="/demo").scenes()
+    for scene in islice(scenes, 3):
+        scene.act()
+    page = tabs.open("/sessions/demo")
+    expect(page.locator("#link")).to_have_text("live")
+    for scene in scenes:
+        scene.act()
+    opened = page.locator("details.ev[open]")
+    expect(opened).to_have_count(1)
+    expect(opened).to_contain_text("verified: pytest, 12 passed")
+    expect(opened).to_contain_text("called this done while pytest failed")
+    opened.locator("summary").click()
+    board.agent("tester", session="demo").edit({"op": "append", "items": ["One more"]}, by="ada")
+    expect(page.locator(".item", has_text="One more")).to_be_visible()
+    expect(opened).to_have_count(0)  # the reader closed it
 
 
 def test_half_typed_text_and_focus_stay_while_the_page_changes(tabs: Tabs, agent: Agent) -> None:
@@ -165,7 +188,7 @@ def test_killed_server_is_told_of_and_eight_tabs_go_on_without_a_gap(
             agent.edit({"op": "append", "items": ["While it was down"]}, by="main")
         with serving(path, port):
             for page in sessions:
-                expect(page.locator("#link")).to_have_text("live", timeout=20_000)
+                expect(page.locator("#link")).to_have_text("live")
                 expect(page.locator(".item", has_text="While it was down")).to_be_visible()
             expect(now.locator("#at-work .row")).to_have_count(7)
             for row in now.locator("#at-work .row").all():

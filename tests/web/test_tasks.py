@@ -1,7 +1,9 @@
 """Tasks in a browser: what workers do is painted, leases run down, and a person works by keys or by the mouse."""
 
+from contextlib import suppress
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Error, expect
 
 from punchlist.board import Board
 from punchlist.core.task import TaskStatus
@@ -37,12 +39,14 @@ def test_claim_of_another_process_is_painted(tabs: Tabs, board: Board, tasks: Ta
 
 
 def test_lease_runs_down_and_the_task_is_free_again(tabs: Tabs, tasks: Tasks) -> None:
-    tasks.claim("worker-7", id="1", lease=3)
+    task = tasks.claim("worker-7", id="1", lease=600)
+    assert task is not None
     page = tabs.open("/tasks/release")
     left = page.locator(".lease .left")
     before = left.get_attribute("width")
     assert before is not None
     expect(left).not_to_have_attribute("width", before)
+    tasks.heartbeat("1", fence=task.fence, lease=1)
     expect(page.locator("#state-ready")).to_contain_text("Build it")
     assert tasks.get("1").owner is None
 
@@ -63,9 +67,11 @@ def test_tasks_are_worked_by_keys_alone(tabs: Tabs, tasks: Tasks) -> None:
     page.keyboard.press("d")
     expect(page.locator("#state-done")).to_contain_text("Build it")
     assert tasks.get("1").grade == "confirmed"
-    page.keyboard.press("g")
-    page.keyboard.press("h")  # statistics are behind the menu now, and have no key
-    page.wait_for_url(f"{tabs.origin}/")
+    while page.url != f"{tabs.origin}/":  # two keys within 1.5 s, which a busy machine may not manage
+        page.keyboard.press("g")
+        page.keyboard.press("h")
+        with suppress(Error):
+            page.wait_for_url(f"{tabs.origin}/", timeout=2_000)
     page.goto(f"{tabs.origin}/stats")
     expect(page.locator("#days")).to_contain_text("1 task in all")
 
@@ -88,7 +94,7 @@ def test_answer_that_is_being_typed_stays_while_the_list_changes(tabs: Tabs, tas
 
 def test_tasks_are_added_cancelled_and_found_by_the_mouse(tabs: Tabs, tasks: Tasks) -> None:
     page = tabs.open("/tasks")
-    page.get_by_role("link", name="release", exact=True).click()
+    page.locator("#tasks .who", has_text="release").click()
     page.get_by_label("Add a task to release").fill("Tell everyone")
     page.locator("main").get_by_text("More", exact=True).click()  # the frame has a menu of that name
     page.get_by_label("Waits for tasks").fill("2")

@@ -5,8 +5,6 @@ into the agent. If the client is gone, nothing more is sent. `ask_approval` asks
 with `session/request_permission`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping

@@ -11,8 +11,6 @@ the end, is dropped. Calls that a turn leaves open are given up as in Hermes: th
 are `failed`, and `_meta` says why. A later report of such a call still counts.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentBoard
 from punchlist.agent.grading import find_calls, tally_of_family
 from punchlist.core.events import Event
-from punchlist.core.grounding.commits import CommitCall, find_commit_call
 from punchlist.core.grounding.evidence import match_evidence
 from punchlist.core.grounding.grades import Grade, judge
 from punchlist.core.grounding.session import SessionState, red_since, session_state
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
-from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_under_way
+from punchlist.core.overview import AgentOverview, AgentWork, KeptItem, PersonWait, is_under_way
 from punchlist.core.report import (
     Brief,
     ItemReport,
@@ -45,7 +44,7 @@ from punchlist.detect.list_upkeep import STORM
 from punchlist.settings.environment import Folder, name_worktree, project_of
 from punchlist.store import Transaction
 from punchlist.store.current_work import load_waits
-from punchlist.store.events import KeptRow, OverviewRow
+from punchlist.store.events import KeptRow
 
 _CALLS_LOOKED_AT = 4000
 """Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
@@ -70,7 +69,7 @@ def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
     return sorted(found, key=lambda one: (not one.waits, 0.0 if one.at is None else -one.at.timestamp()))
 
 
-def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...]) -> AgentOverview:
+def _overview_of(row: AgentWork, waits: tuple[PersonWait, ...]) -> AgentOverview:
     activity, todos = row.activity, row.list
     return AgentOverview(
         project=row.project,
@@ -100,12 +99,6 @@ def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -
     return board.store.read(look)
 
 
-def recent_commit_calls(board: AgentBoard, after: int, project: str) -> tuple[CommitCall, ...]:
-    """Return the calls in a project that make commits, after a cursor, or of the last events if these are more."""
-    now = board.now()
-    return board.store.read(lambda tx: ReportReader(tx, now, None, project).recent_commit_calls(after))
-
-
 def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
     """True if a storm has ended by itself: the agent makes no calls any more, so no event tells of the end."""
     row = tx.agent(storm.session, storm.agent)
@@ -128,7 +121,7 @@ class ReportReader:
         self._record = cache(tx.completions.load_record)
         self._project_of_list = cache(tx.tasks.project_of_list)
         self._behind: set[tuple[int, str]] = set()  # the calls behind the items that were reported, by agent and id
-        self._started_for: defaultdict[Subject, list[OverviewRow]] = defaultdict(list)
+        self._started_for: defaultdict[Subject, list[AgentWork]] = defaultdict(list)
         for row in self._rows.values():
             if row.parent in self._rows:
                 self._started_for[self._subject(row.parent, row.started_for)].append(row)
@@ -143,20 +136,8 @@ class ReportReader:
             items=tuple(items),
             elsewhere=self._work_elsewhere(calls),
             totals=total_items(items, [call for each in calls.values() for call in each]),
-            committing=self._find_commit_calls(calls),
             waits=self._load_waits(),
         )
-
-    def recent_commit_calls(self, after: int) -> tuple[CommitCall, ...]:
-        after = min(after, max(0, self._tx.last_seq() - _FIRST_EVENTS))
-        touched = [agent for agent in self._tx.overviews.agents_since(after) if agent in self._rows]
-        return self._find_commit_calls({agent: self._tx.tool_calls.since(agent, after) for agent in touched})
-
-    def _find_commit_calls(self, calls: Mapping[int, Sequence[ToolCall]]) -> tuple[CommitCall, ...]:
-        found = (
-            find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
-        )
-        return tuple(call for call in found if call is not None)
 
     def brief(self, after: int) -> Brief:
         after = after or self._find_beginning()
@@ -209,18 +190,6 @@ class ReportReader:
     def _subject(self, agent: int, key: str) -> Subject:
         row = self._rows[agent]
         return subject(row.session, row.agent, key)
-
-    def _lineage(self, agent: int, key: str) -> tuple[Subject, ...]:
-        """Return an agent with an item, then who started it, for which item, and so on."""
-        found = [Subject(self._rows[agent].session, self._rows[agent].agent, key)]
-        seen = {agent}
-        row = self._rows[agent]
-        while row.parent in self._rows and row.parent not in seen:
-            seen.add(row.parent)
-            above = self._rows[row.parent]
-            found.append(subject(above.session, above.agent, row.started_for))
-            row = above
-        return tuple(found)
 
     def _last_event(self, after: int, last: Mapping[int, int]) -> int:
         """Return the number of the last event that belongs to the session, the project or the board."""
@@ -306,10 +275,10 @@ class ReportReader:
             batch=done.position if done is not None and done.batch > 1 else 0,
         )
 
-    def _work_elsewhere(self, calls: Mapping[int, Sequence[ToolCall]]) -> dict[Subject, Tally]:
+    def _work_elsewhere(self, calls: Mapping[int, Sequence[ToolCall]]) -> tuple[tuple[Subject, Tally], ...]:
         """Return the work of each agent that belongs to no item."""
         left = {agent: [call for call in each if (agent, call.id) not in self._behind] for agent, each in calls.items()}
-        return {self._subject(agent, ""): tally_of(each) for agent, each in left.items() if each}
+        return tuple((self._subject(agent, ""), tally_of(each)) for agent, each in left.items() if each)
 
     def _report_tasks(self, tasks: Iterable[tuple[int, int]]) -> list[ItemReport]:
         """Report tasks that are more than notes for later, in the order in which they came to be."""

@@ -26,9 +26,10 @@ from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, Submit
 from punchlist.errors import StoreBusy
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
+from punchlist.store.base import run_surely
 from punchlist.store.records import StoredCall
 from punchlist.tasks.model_calls import FlowModelCall, TaskModelCall
-from punchlist.text import cut, repair
+from punchlist.text import cut, repair_key
 from punchlist.text.hashing import blake2b
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
@@ -53,7 +54,7 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
     if found is None:
         agent.send_heartbeat()
         return reply_unknown_tool(agent.tools, str(name))
-    call_id = None if call_id is None else repair(str(call_id))
+    call_id = None if call_id is None else repair_key(str(call_id))
     if call_id is not None and len(call_id) > LONGEST_ID:
         text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
         return reply_invalid(Invalid(text, code="call_id_too_long"))
@@ -84,7 +85,8 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
     wait = None if found.view is None else _VIEW_WAIT
     while True:
         try:
-            return agent.run(work, durable=durable, wait=wait, call_id=call_id)
+            run = partial(agent.run, work, durable=durable, wait=wait, call_id=call_id)
+            return run_surely(run, is_known=call_id is not None)
         except Repeat as repeat:
             repeat.meanwhile()
         except StoreBusy:
@@ -196,6 +198,7 @@ def _answer(agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Si
     if isinstance(parsed, Query):
         return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
     applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
+    ctx.tx.expect_change(row)
     if agent.settings.grades != "show" or ctx.memory.watched:  # what was seen judges completions
         given = grade_change(ctx.tx, row, applied, ctx.now)
         if agent.settings.grades == "require" and (problem := refusal(given)) is not None:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
+from punchlist.core.apply import Applied
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft, Event, json_time
 from punchlist.core.task import FLOWS, Task, TaskStatus
@@ -22,7 +23,7 @@ from punchlist.detect.stalls import note_hidden_output
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
-from punchlist.guidance.rules import Rules, remove_reminders, rules
+from punchlist.guidance.rules import Rules, rules
 from punchlist.settings.environment import Project, task_list
 from punchlist.settings.options import AgentOptions, AgentSettings, read_options
 from punchlist.settings.table import read_setting
@@ -35,6 +36,7 @@ from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
 from punchlist.text.tool_values import Signer
 from punchlist_hook import mark_process
+from punchlist_statusline import find_process
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -51,6 +53,8 @@ REPORT_WAIT: Final = 1.0
 """Seconds that a report waits for the lock: a process that was stopped while it held it must not stop the host."""
 
 T = TypeVar("T")
+Expect = Callable[[Transaction], None]
+"""Asks early what a step is likely to ask."""
 
 
 _OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
@@ -150,6 +154,7 @@ class AgentRunner:
         self.place = project
         self.project = project.key
         self.dialect = dialect_named(dialect)
+        self.options = options
         self.settings = read_options(options, self.dialect)
         self.policy = _policy(self.dialect, self.settings)
         self.offered = _is_offered(self.dialect, self.settings)
@@ -189,8 +194,12 @@ class AgentRunner:
     def _make_rules(self) -> Rules:
         found = rules(self.dialect.name, self.profile, self.settings.guidance)
         layers = self.settings.layers
-        silent = found.schedule.main_only and self.settings.subagent
-        return remove_reminders(found) if silent or (layers is not None and "reminder" not in layers) else found
+        is_silent = found.schedule.main_only and self.settings.subagent
+        if not is_silent and (layers is None or "reminder" in layers):
+            return found
+        # Facts are still told.
+        schedule = replace(found.schedule, after=None, hint="never")
+        return replace(found, schedule=schedule, drift_after=0, verify_after=0)
 
     def load_row(self) -> AgentRow | None:
         return self.board.store.agent(self.session, self.name)
@@ -198,6 +207,26 @@ class AgentRunner:
     def load_todos(self) -> TodoList:
         row = self.load_row()
         return TodoList() if row is None else row.state.todos
+
+    def read(self, look: Callable[[Transaction, AgentRow], T], otherwise: T) -> T:
+        """Read what belongs to the agent; return the fallback if it is not on the board yet."""
+
+        def step(tx: Transaction) -> T:
+            row = tx.agent(self.session, self.name)
+            return otherwise if row is None else look(tx, row)
+
+        return self.board.store.read(step)
+
+    def change(
+        self, work: Callable[[Transaction, AgentRow, datetime], T], *, active: bool = True, durable: bool = True
+    ) -> T:
+        """Run a change that needs no memory in one transaction; the agent's row is made if it is not there yet."""
+
+        def step(tx: Transaction) -> T:
+            now = self.now()
+            return work(tx, self.join(tx, now, active=active), now)
+
+        return self.board.store.transact(step, durable=durable)
 
     def find_open_tasks(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
         """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its session.
@@ -233,11 +262,20 @@ class AgentRunner:
         start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
         return cut(redact(start, self.policy.secrets), _LONGEST_LABEL)
 
-    def join(self, tx: Transaction, now: datetime, *, active: bool = True, call_id: str | None = None) -> AgentRow:
+    def join(
+        self,
+        tx: Transaction,
+        now: datetime,
+        *,
+        active: bool = True,
+        call_id: str | None = None,
+        label: str | None = None,
+    ) -> AgentRow:
         """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
         row = tx.agent(self.session, self.name, call_id=call_id)
         if row is None:
-            row = tx.add_agent(self.session, self.name, project=self.place, at=now)
+            kept = self.clean_label(label)
+            row = tx.add_agent(self.session, self.name, project=self.place, at=now, label=kept)
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         elif active:
             tx.renew(row, now)
@@ -249,11 +287,10 @@ class AgentRunner:
         """Note a heartbeat of the agent, and the process that it lives in."""
         memory = tx.memory.load(row.number)
         heard, process = max(now, memory.heard_at or now), self.board.agents_process
-        if process is None:
-            process = _mark_own(os.getpid())
-            # A client that hooks told of outlives a server that it started for its tools.
-            if memory.process and memory.process != process and memory.process == _mark_own(os.getppid()):
-                process = memory.process
+        own = _mark_own(os.getpid()) if process is None else process
+        # A second one may act for the agent, such as a server of tools; only a hook knows better while the first runs.
+        is_kept = not process and own != memory.process and find_process(memory.process) == "runs"
+        process = memory.process if is_kept else own
         stall = memory.stall
         if stall is not None and memory.watched and not stall.over:
             stall = note_hidden_output(stall, now)
@@ -268,12 +305,15 @@ class AgentRunner:
         durable: bool = True,
         wait: float | None = None,
         call_id: str | None = None,
+        expect: Expect | None = None,
     ) -> T:
         """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
         lost = tuple(_lost_reports(self.board.store).get((self.session, self.name), ()))
 
         def step(tx: Transaction) -> T:
             now = self.now()
+            if expect is not None:
+                expect(tx)
             ctx = AgentContext(tx, self.join(tx, now, call_id=call_id), now, self.name)
             if lost:
                 _note_lost(ctx, lost)
@@ -293,22 +333,22 @@ class AgentRunner:
         except Exception:
             return self.log_failure(otherwise)
 
-    def take_report(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
+    def take_report(self, work: Callable[[AgentContext], T], otherwise: T, expect: Expect) -> T:
         """Run a step that a host reports: where it cannot be recorded, it is dropped and counted."""
         try:
-            return self._transact(work)
+            return self._transact(work, expect=expect)
         except Exception:
             _lost_reports(self.board.store)[self.session, self.name].append(self.now())
             return self.log_failure(otherwise)
 
-    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
+    def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False, expect: Expect | None = None) -> T:
         def step(ctx: AgentContext) -> T:
             row = ctx.row
             if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
                 settle(ctx.tx, row, ctx.now, name=self.task_list)
             return work(ctx)
 
-        return self.run(step, durable=False, wait=REPORT_WAIT)
+        return self.run(step, durable=False, wait=REPORT_WAIT, expect=expect)
 
     def log_failure(self, otherwise: T) -> T:
         """Log the caught exception; return the fallback."""
@@ -331,11 +371,23 @@ class AgentRunner:
             self.board.store.transact(work, durable=False, wait=REPORT_WAIT)
 
 
-def _note_lost(ctx: AgentContext, lost: Sequence[datetime]) -> None:
+def save_applied(tx: Transaction, row: AgentRow, applied: Applied, *, by: str, at: datetime) -> None:
+    """Write a change of a list, and its events."""
+    tx.save_list(row, applied.state, unseen=row.unseen, at=at)
+    tx.add_events(row, applied.events, by=by, at=at)
+
+
+def note_dropped(agent: AgentRunner, count: int) -> None:
+    """Record that reports on this agent were lost on their way, until now."""
+    if count > 0:
+        agent.attempt(lambda ctx: _note_lost(ctx, [ctx.now], count), None)
+
+
+def _note_lost(ctx: AgentContext, lost: Sequence[datetime], count: int = 0) -> None:
     """Record that reports were dropped, and when: nothing seen says nothing about that time."""
     first, last = lost[0], lost[-1]
     times = {"since": json_time(first), "until": json_time(last)}
-    ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
+    ctx.add(Draft("reports.dropped", {"count": count or len(lost), **times}))
     ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
     ctx.save()  # grades that are given in this transaction look at it
 

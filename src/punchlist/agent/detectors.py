@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,16 +17,16 @@ from punchlist.core.events import Draft
 from punchlist.core.overview import WATCHED
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
-from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
+from punchlist.detect.guardrail import GuardedResult, GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
 from punchlist.detect.loops import LoopCall, LoopOptions, LoopState
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
+from punchlist.detect.signatures import Outcome, Reading, Sight
 from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, report_silence
 from punchlist.settings.environment import stall_timings
 from punchlist.settings.options import AgentSettings
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RememberedAgent, RoundMemory
-from punchlist.text.tool_values import Signer
 from punchlist_statusline import find_process
 
 _MOST_GUARDED = 64
@@ -59,7 +59,7 @@ def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options
 
 
 def judge_start(
-    ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions, signer: Signer
+    ctx: AgentContext, call_id: str, seen: Sight, known: CallRow | None, options: LoopOptions
 ) -> tuple[Verdict, LoopCall | None]:
     """Judge a call that begins by those before it in the same run, at most `history_size`; return what is recorded.
 
@@ -74,20 +74,25 @@ def judge_start(
         recorded = (*window, *memory.held)
         if all(call.id != loops.shorten_id(call_id) for call in recorded):
             return FINE, None
-    after, verdict = loops.judge_start(state, call_id, name, args, options=options, signer=signer)
+    after, verdict = loops.judge_start(state, call_id, seen, options=options)
     _remember_loops(ctx, after)
     return verdict, None if after.calls is window else after.calls[-1]
 
 
-def record_outcome(
-    ctx: AgentContext, row: CallRow, result: Any, failed: bool, options: LoopOptions, signer: Signer
-) -> CallRow:
+def reading_of(ctx: AgentContext, row: CallRow) -> Reading:
+    """Return how the result of a call is read, by what was recorded when it began."""
+    call_id = loops.shorten_id(row.call.id)
+    held = next((call for call in reversed(ctx.memory.loops.held) if call.id == call_id), row.loop)
+    return "plain" if held is None else held.way
+
+
+def record_outcome(ctx: AgentContext, row: CallRow, came: Outcome, options: LoopOptions) -> CallRow:
     """Return the row of a call that ended with what the loop detector records of its outcome."""
     memory = ctx.memory.loops
     is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
     calls = (row.loop,) if is_counted and row.loop is not None else ()
     state = LoopState(calls, memory.warned, memory.guard, memory.held)
-    found = loops.record_end(state, row.call.id, result, failed, options=options, signer=signer)
+    found = loops.record_end(state, row.call.id, came, options=options)
     if found.recorded is None:
         return row
     _remember_loops(ctx, found.state)
@@ -138,13 +143,7 @@ def _clear_findings(raised: Raised, seen: str) -> list[Finding]:
 
 
 def new_stall(ctx_row: AgentRow, ctx: AgentContext) -> StallState:
-    return stalls.start_watch(ctx.now, ctx_row.label or ctx_row.name)
-
-
-def keep_stall_options(ctx: AgentContext, options: AgentSettings) -> None:
-    """Remember the timings with the agent, for checks of silence without its handle."""
-    if options.stalls is not None and options.stalls != ctx.memory.stall_options:
-        ctx.remember(stall_options=options.stalls)
+    return stalls.start_watch(ctx.now, ctx_row.label if ctx_row.label and ctx_row.parent else ctx_row.name)
 
 
 def note_tool_report(ctx: AgentContext, sign: str) -> None:
@@ -209,21 +208,20 @@ def end_storm(ctx: AgentContext) -> None:
 def guard_start(
     ctx: AgentContext,
     call_id: str,
-    name: str,
-    args: Any,
+    mark: Signature,
     *,
+    spawns: int,
     reads: bool,
     verdict: Verdict,
     options: GuardrailOptions,
-    signer: Signer,
 ) -> Verdict:
     """Return the verdict on a call with that of the guardrail, whichever is worse."""
     memory = ctx.memory.guardrail or GuardrailMemory()
     if call_id in memory.running:
         return verdict
-    state, decision = before(memory.state, name, args, reads=reads, options=options, signer=signer)
+    state, decision = before(memory.state, mark, spawns=spawns, reads=reads, options=options)
     finding = memory.halted or decision.finding()
-    mark, is_refused = decision.signature, "critical" in (verdict.level, finding and finding.level)
+    is_refused = "critical" in (verdict.level, finding and finding.level)
     begun = GuardedCall(mark.tool_name, mark.args_hash, reads, is_refused)
     running = with_entry(memory.running, call_id, begun, _MOST_GUARDED)
     raised, is_news = _update_raised(ctx, memory.raised, finding)
@@ -233,9 +231,7 @@ def guard_start(
     return Verdict(finding.level, finding.detector, finding.count, finding.seen, is_news=is_news)
 
 
-def guard_end(
-    ctx: AgentContext, call_id: str, result: Any, *, failed: bool, options: GuardrailOptions, signer: Signer
-) -> None:
+def guard_end(ctx: AgentContext, call_id: str, result: GuardedResult, options: GuardrailOptions) -> None:
     """Judge the end of a call. A result not reported as a failure is read by Hermes' rules.
 
     A call that was to be refused, and whose end has no result, did not run.
@@ -245,13 +241,11 @@ def guard_end(
     if memory is None or begun is None:
         return
     running = without_entry(memory.running, call_id)
-    if begun.is_refused and result is None:
+    if begun.is_refused and result.is_missing:
         ctx.remember(guardrail=replace(memory, running=running))
         return
     mark = Signature(begun.tool, begun.args_hash)
-    state, decision = after(
-        memory.state, mark, result=result, failed=failed or None, reads=begun.reads, options=options, signer=signer
-    )
+    state, decision = after(memory.state, mark, result=result, reads=begun.reads, options=options)
     finding = decision.finding()
     raised, _ = _update_raised(ctx, memory.raised, finding)
     halted = finding if decision.action == "halt" else memory.halted

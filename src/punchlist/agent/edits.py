@@ -1,4 +1,4 @@
-"""Apply changes that do not come from the model: a person's edits, their undo, and imported lists."""
+"""Apply changes that are no calls of our tools: a person's edits, their undo, imported and foreign lists."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast, get_args
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from punchlist.agent.context import AgentRunner, check_name
+from punchlist.agent.context import AgentRunner, check_name, save_applied
 from punchlist.agent.grading import add_grades, find_claims, grade_change, save_graded
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent, undo
@@ -26,10 +26,17 @@ _BY_A_PERSON = replace(_EDITS, confirms=True)
 
 
 def apply_edit(
-    state: ListState, command: Command, now: datetime, *, by: str, own: bool, person: bool = False
+    state: ListState,
+    command: Command,
+    now: datetime,
+    *,
+    by: str,
+    own: bool,
+    person: bool = False,
+    policy: Policy = _EDITS,
 ) -> Applied:
     """Apply a change that no model asked for; raise `EditRefused`."""
-    applied = apply(state, command, _BY_A_PERSON if person else _EDITS, now, by=by, own=own)
+    applied = apply(state, command, _BY_A_PERSON if person else policy, now, by=by, own=own)
     if applied.refused:
         raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
     return applied
@@ -104,16 +111,43 @@ def restore_list(
     return _write(agent, decide, by=by)
 
 
-def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
-    def work(tx: Transaction) -> Applied:
-        now = agent.board.now()
-        row = agent.join(tx, now, active=by == agent.name)
-        applied = decide(tx, row, now)
-        tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-        tx.add_events(row, applied.events, by=by, at=now)
-        return applied
+def write_list(agent: AgentRunner, items: Any, *, ids: str, seen: int | None) -> TodoList:
+    """Apply a full write of the agent whose items have foreign ids; grade what it completes as its other writes."""
+    check_name("writer", ids)
+    policy = replace(_EDITS, dialect=ids)
+    command = do.Replace(tuple(map(_foreign_entry, cast("Iterable[Any]", items))))
 
-    return agent.board.store.transact(work).state.todos
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+        state = row.state
+        if seen is not None:
+            read = None if seen == state.todos.revision else tx.history.at(row.number, seen)
+            state = replace(state, shown=None if read is None else read.items)
+        applied = apply_edit(state, command, now, by=agent.name, own=True, policy=policy)
+        return _grade_by_work(tx, row, applied, now)
+
+    return _write(agent, decide, by=agent.name)
+
+
+def _foreign_entry(value: Any) -> Entry:
+    if not isinstance(value, Mapping) or as_id(cast("Mapping[str, Any]", value).get("id")) is None:
+        raise InvalidInput(problem="An item is a mapping with `id` and `content`.")
+    given = cast("Mapping[str, Any]", value)
+    notes = given.get("notes")
+    return _entry(given)._replace(
+        alias=as_id(given["id"]),
+        keeps="status" not in given,
+        notes=None if notes is None else (_text(given, "notes") or "",),
+        priority=_text(given, "priority"),
+    )
+
+
+def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:
+    def work(tx: Transaction, row: AgentRow, now: datetime) -> TodoList:
+        applied = decide(tx, row, now)
+        save_applied(tx, row, applied, by=by, at=now)
+        return applied.state.todos
+
+    return agent.change(work, active=by == agent.name)
 
 
 def _check_revision(row: AgentRow, revision: int | None) -> None:
@@ -144,6 +178,18 @@ def read_operations(given: Any) -> tuple[Operation, ...]:
         cast("Operation", entry) if isinstance(entry, _KINDS) else _operation(entry)
         for entry in cast("Iterable[Any]", given)
     )
+
+
+def describe_operation(operation: Operation) -> dict[str, Any]:
+    """Return an operation as the mapping that `read_operations` reads; refuse one that no mapping can say."""
+    known = asdict(operation)
+    target, entries, proof = known.pop("target", Target()), known.pop("entries", ()), known.pop("evidence", ())
+    if "groups" in known or any(entry.check is not None for entry in entries):
+        raise InvalidInput(problem="Over HTTP an item has no check of its own; add it without one.")
+    given = {"text" if key == "content" else key: value for key, value in known.items() if isinstance(value, str)}
+    given |= {"item": target.item, "phase": target.phase or given.get("phase")}
+    given |= {"items": [entry.content for entry in entries] or None, "evidence": "; ".join(one.text for one in proof)}
+    return {"op": type(operation).__name__.lower(), **{key: value for key, value in given.items() if value}}
 
 
 def _operation(given: Any) -> Operation:

@@ -40,6 +40,7 @@ from punchlist.core.overview import Stint
 from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
+from punchlist.settings.environment import find_local_root
 from punchlist.settings.project_checks import find_named_checks
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.runtime import CompletionRow
@@ -204,10 +205,14 @@ def _list_claims(bad: Sequence[Graded]) -> str:
 
 def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: int, now: datetime) -> None:
     """Add a call that has ended to the record of the session; grade completions again where it was a check."""
-    runs = runs_of(call, row.number, position, now, row.folder)
-    if not runs and not call.touches and not changes_code(call, row.folder):
+    root = find_local_root(row.folder)
+    runs = runs_of(call, row.number, position, now, root)
+    if not runs and not call.touches and not changes_code(call, root):
         return
     lineage = (row.number,) if row.parent is None else tx.tool_calls.lineage(row.number)
+    if runs:
+        tx.expect_change(row)
+        tx.completions.expect_open(row.session)
     ended = tx.tool_calls.ended_since(row.session, runs[0].started) if runs else ()
     before = tx.completions.load_record(row.session)
     record = add_call_end(
@@ -217,11 +222,11 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         ended,
         position=position,
         lineage=lineage,
-        project=row.folder,
+        project=root,
         turn=None if _has_open_work(tx, row) else tx.memory.load(row.number).turn,
     )
     if record.last_change.get(row.number) != before.last_change.get(row.number):
-        paths = changed_code(call, row.folder, record.gone)
+        paths = changed_code(call, root, record.gone)
         record = note_work(record, row.number, row.state.todos, paths)
     if record == before:
         return

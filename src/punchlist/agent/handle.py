@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-from punchlist.agent import calls, edits, leftovers, plans, questions, subagents, tool_reports, turns
-from punchlist.agent.context import AgentBoard, AgentRunner, Mode
+from punchlist.agent import calls, described_calls, edits, leftovers, plans, questions, subagents, tool_reports, turns
+from punchlist.agent.context import AgentRunner, Mode
+from punchlist.agent.described_calls import EndedCall, StartedCall
 from punchlist.core.approval import Plan, Question
 from punchlist.core.commands import Edit
 from punchlist.core.grounding.tally import NOTHING, Tally
@@ -19,9 +20,6 @@ from punchlist.errors import UnknownName
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
-from punchlist.settings.environment import Project
-from punchlist.settings.options import AgentOptions
-from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Tasks
 from punchlist.tasks.flows import Flows
@@ -35,29 +33,15 @@ if TYPE_CHECKING:
 class Agent:
     """One agent of one session. Nothing is written before its first change; until then its list is empty."""
 
-    def __init__(
-        self,
-        board: AgentBoard,
-        name: str,
-        *,
-        session: str,
-        dialect: str,
-        profile: str,
-        project: Project,
-        **options: Unpack[AgentOptions],
-    ) -> None:
-        runner = AgentRunner(
-            board, name, session=session, dialect=dialect, profile=profile, project=project, options=options
-        )
-        self.board: Any = board  # a `Board`; the parts that are needed here have types of their own
-        self.name = name
-        self.session = session
-        self.profile = profile
+    def __init__(self, runner: AgentRunner) -> None:
+        self.board: Any = runner.board  # a `Board`; the parts that are needed here have types of their own
+        self.name = runner.name
+        self.session = runner.session
+        self.profile = runner.profile
         self.task_list = runner.task_list
-        self._board = board
+        self._board = runner.board
         self._runner = runner
         self._grading: str = runner.settings.grades
-        self._options = options
         self._plan_messages = plans.PlanMessages(runner)
         self._unjudged: set[str] = set()
 
@@ -141,6 +125,15 @@ class Agent:
         """
         command = edits.replace_list(todos)
         return edits.change_list(self._runner, command, by=by, revision=revision, person=person)
+
+    def write(self, items: Iterable[Mapping[str, Any]], *, ids: str, seen: int | None = None) -> TodoList:
+        """Write the whole list as this agent, from a program that gives items ids of its own; return the new list.
+
+        Each item has `id` and `content`, and may have `status`, `active_form`, `phase`, `notes`, `priority`. Its id is
+        kept as `item.aliases[ids]`. A known item without a status keeps its own. The write is merged with what others
+        did since the agent last wrote, or since revision `seen`, which the program read.
+        """
+        return edits.write_list(self._runner, items, ids=ids, seen=seen)
 
     def undo(self, *, by: str, revision: int | None = None) -> TodoList:
         """Roll back this author's last change; refuse, and name the items, if they were changed again since.
@@ -279,20 +272,33 @@ class Agent:
 
     # Turns. Nothing here raises: on a fault it changes nothing, says nothing, and logs.
 
-    def user_turn(self) -> None:
+    def user_turn(self, text: str = "") -> None:
         """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt.
 
-        A new run begins: earlier calls no longer count as part of a loop.
+        A new run begins: earlier calls no longer count as part of a loop. The first line of the first `text` is kept,
+        without secrets, as the title of the session.
         """
-        turns.note_user_turn(self._runner)
+        turns.note_user_turn(self._runner, text)
 
-    def assistant_turn(self, tools_used: Iterable[str] = (), *, hold_approvals: bool = False) -> list[Injection]:
-        """Take an assistant message, with the names of the tools that it used, in order; return texts for the model.
+    def before_request(self) -> list[Injection]:
+        """Return texts for the request that is built now: what people changed and answered, failures, reminders.
 
-        Call it once for each message. The texts belong at the tail of the next request, or in front of its tool
-        results, and into no other request. `hold_approvals` keeps the approval of a plan for a later turn: for a
-        request that the model does not take for the person's.
+        They belong at the tail of this request, or in front of its tool results, and into no other. Each is given once.
         """
+        return self._runner.attempt(turns.write_texts(self._runner), [])
+
+    def assistant_turn(
+        self, tools_used: Iterable[str] = (), *, hold_approvals: bool = False, texts: bool = True
+    ) -> list[Injection]:
+        """Count an assistant message, with the names of the tools that it used, in order. Call it once for each.
+
+        It also returns the texts of `before_request`, formed now: what a person changes while the tools run comes one
+        request later. With `texts=False` it only counts, for a host that calls `before_request`. `hold_approvals` keeps
+        the approval of a plan for a later turn: for a request that the model does not take for the person's.
+        """
+        if not texts:
+            self._runner.attempt(turns.count_message(self._runner, tools_used), None)
+            return []
         return self._runner.attempt(turns.make_turn(self._runner, tools_used, hold_approvals=hold_approvals), [])
 
     def preview_turn(self) -> list[Injection]:
@@ -324,13 +330,17 @@ class Agent:
         """Return what a new conversation is told, once, of the open items that an ended one left in its worktree."""
         return leftovers.write_offer(self._runner)
 
-    def compaction_block(self) -> str | None:
-        """Return unfinished work as a text for a compacted conversation; None when nothing is open.
+    def open_work(self, because: Literal["resumed", "compacted"]) -> str | None:
+        """Return unfinished work as a text for a conversation that lost its history; None when nothing is open.
 
         Fenced; in Hermes' own format under its dialect. `guidance.compaction.merge_block` puts it in its place. None in
         the profile `off` and where the tool is not offered.
         """
-        return turns.compaction_block(self._runner)
+        return turns.write_open_work(self._runner, because)
+
+    def compaction_block(self) -> str | None:
+        """Return `open_work(because="compacted")`."""
+        return self.open_work("compacted")
 
     # Reports of the host. They may come late, twice and in any order; none raises.
 
@@ -368,6 +378,48 @@ class Agent:
     def tool_failed(self, call_id: str | None, error: Any = None, *, name: str = "") -> None:
         """Record that a tool call failed: it was refused, timed out, or its tool broke."""
         tool_reports.take_end(self._runner, call_id, error, name, "tool.failed", is_error=True, exit_code=None)
+
+    # A call is described where it runs, and recorded on a board that may be another machine's.
+
+    def describe_start(self, name: str, args: Any = None) -> StartedCall:
+        """Describe a call that begins, without its arguments and secrets; nothing is recorded. It goes to JSON."""
+        return described_calls.describe_start(self._runner, name, args)
+
+    def describe_end(
+        self,
+        name: str,
+        result: Any = None,
+        *,
+        failed: bool = False,
+        is_error: bool | None = None,
+        exit_code: int | None = None,
+        started: StartedCall | None = None,
+        running: StartedCall | None = None,
+    ) -> EndedCall:
+        """Describe the end of a call, without its output; nothing is recorded. `failed` as for `tool_failed`.
+
+        Without `started`, the description of its beginning, it may have printed a secret, and says little. `running` is
+        the check in the background whose output it read.
+        """
+        kind: described_calls.EndKind = "tool.failed" if failed else "tool.finished"
+        return described_calls.describe_end(
+            self._runner,
+            name,
+            result,
+            kind,
+            is_error=True if failed else is_error,
+            exit_code=exit_code,
+            started=started,
+            running=running,
+        )
+
+    def record_start(self, call_id: str | None, described: StartedCall) -> Verdict:
+        """Record that a described call begins, as `tool_started` does; return the verdict on it."""
+        return tool_reports.record_start(self._runner, call_id, described)
+
+    def record_end(self, call_id: str | None, described: EndedCall) -> None:
+        """Record that a described call has ended, as `tool_finished` and `tool_failed` do."""
+        tool_reports.record_end(self._runner, call_id, described)
 
     def output(self, text: str) -> None:
         """Record visible output of the agent. It ends a stall."""
@@ -417,37 +469,36 @@ class Agent:
         It has the todo tool, with a list of its own, unless its dialect withholds that from subagents; `offered` says
         otherwise. An agent that has been denied the tool by its host denies it to its children.
         """
-        child = subagents.add_child(self._runner, name, label, id)
-        denied = False if self._options.get("offered") is False else None
-        options = self._options.copy()
+        child = self._add_child(name, label, id)
+        denied = False if self._runner.options.get("offered") is False else None
+        options = self._runner.options.copy()
         options.update(subagent=True, offered=denied if offered is None else offered)
         return self._board.agent(
             child,
             session=self.session,
             dialect=dialect or self.dialect,
             profile=self.profile,
-            project=self._runner.place.folder,
+            project=self._runner.place,
             **options,
         )
+
+    def _add_child(self, name: str, label: str | None, id: str | None) -> str:
+        return subagents.add_child(self._runner, name, label, id)
 
     @property
     def work(self) -> CurrentWork:
         """The agent's list, and the open or failed tasks that it started, owns, or is assigned to."""
         self._runner.settle_due_tasks()
 
-        def read(tx: Transaction) -> CurrentWork:
-            row = tx.agent(self.session, self.name)
-            if row is None:
-                return CurrentWork()
+        def read(tx: Transaction, row: AgentRow) -> CurrentWork:
             return CurrentWork(row.state.todos, tuple(each.task for each in tx.tasks.of_agent(row)))
 
-        return self._board.store.read(read)
+        return self._runner.read(read, CurrentWork())
 
     def tasks(self, list: str | None = None, *, lease: float | None = None) -> Tasks:
         """Return a list of tasks in this agent's name, by default the project's. Activity keeps its claims alive."""
-        project = self._runner.project
-        name = f"project:{project}" if list is None else list
-        return Tasks(self._board, name, project=project, agent=self, lease=read_setting("lease", lease))
+        name = f"project:{self._runner.project}" if list is None else list
+        return self.board.tasks(name, project=self._runner.place, agent=self, lease=lease)
 
     def flows(self) -> Flows:
         """Return the board's flows in this agent's name: new ones belong to it and its session."""

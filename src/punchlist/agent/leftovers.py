@@ -6,32 +6,35 @@ the same transaction.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from punchlist.agent.context import AgentBoard, AgentRunner
+from punchlist.agent.context import AgentBoard, AgentRunner, save_applied
 from punchlist.agent.edits import apply_edit
+from punchlist.agent.processes import join_looks, look_up_process
 from punchlist.agent.turns import spend
-from punchlist.core.apply import Applied, items_known_to_agent, take_over
+from punchlist.core.apply import items_known_to_agent, take_over
 from punchlist.core.commands import Drop, Edit, Note, Problem, Query, Target
-from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.presence import GONE_SHOWN, PresenceState, decide_state
 from punchlist.core.programs import short_id
-from punchlist.core.todo import ListState
+from punchlist.core.todo import ListState, Status
 from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, reply_invalid
 from punchlist.errors import EditRefused, SessionUnknown
 from punchlist.guidance.ledger import size_of
-from punchlist.guidance.words import offer_leftovers
+from punchlist.guidance.words import offer_leftovers, quote_items
 from punchlist.settings.environment import find_project, name_path_session
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.hosts import Conversation
+from punchlist_statusline import find_process
 
 OLDEST: Final = timedelta(days=14)
 """Items of an older session are not offered."""
 
 _MOST_SESSIONS: Final = 20
+_MOST_DONE: Final = 20
+"""Items that were done there and are named to whoever takes over the others."""
+
 _MAIN: Final = "main"
 """The first agent of a session, whose list goes on."""
 
@@ -41,6 +44,8 @@ class Continued(NamedTuple):
 
     into: str
     sentence: str
+    done: str = ""
+    """What was done there: a model that begins from the first request would do it again."""
 
 
 # Who left what.
@@ -51,11 +56,6 @@ def find_leftovers(tx: Transaction, folder: str, now: datetime, *, but: str = ""
     for row in _list_agents(tx, folder, now, but):
         if not find_obstacle(tx, row, now):
             yield row
-
-
-def find_heir(tx: Transaction, folder: str, now: datetime, *, but: str = "") -> AgentRow | None:
-    """Return the agent at work in a worktree that a person means: that of the latest session that lives."""
-    return next((row for row in _list_agents(tx, folder, now, but) if _lives(tx, row, now)), None)
 
 
 def _list_agents(tx: Transaction, folder: str, now: datetime, but: str) -> Iterator[AgentRow]:
@@ -75,20 +75,19 @@ def find_obstacle(tx: Transaction, row: AgentRow, now: datetime) -> str:
 
 
 def _lives(tx: Transaction, row: AgentRow, now: datetime) -> bool:
-    """True if a session may go on: one of its conversations has not ended, or it was heard of lately."""
+    """True if a session may go on: a process of it runs, or it was heard of lately and none can be looked up."""
+    activity, memory = tx.overviews.load_activity(row.number), tx.memory.load(row.number)
     seen = tx.hosts.conversations(row.session)
-    if seen:
-        return any(one.state != "ended" and _runs(one, now) for one in seen)
-    activity = tx.overviews.load_activity(row.number)
-    if activity.state == "finished" or activity.host_state == "gone" or activity.copy_of:
-        return False
-    return activity.at is not None and now - activity.at < GONE_SHOWN
-
-
-def _runs(one: Conversation, now: datetime) -> bool:
-    if one.pid is None or not os.path.exists("/proc/self"):
-        return now - one.seen_at < GONE_SHOWN
-    return os.path.exists(f"/proc/{one.pid}")
+    living = [one for one in seen if one.event and one.state != "ended"]
+    look = join_looks({find_process(memory.process), *(look_up_process(tx, one, now) for one in living)})
+    heard_at = memory.heard_at or activity.at or now
+    # A host that told of its end did so after all that it told before.
+    has_ended = activity.host_state == "gone" and (activity.host_at is None or activity.host_at >= heard_at)
+    has_left = bool(seen) and not living and look != "runs"
+    said: PresenceState = "gone" if has_ended or has_left or not activity.is_live else "idle"
+    quiet = now - heard_at
+    state = decide_state(said, look, quiet.total_seconds())
+    return state == "idle" or (state == "unknown" and quiet < GONE_SHOWN)
 
 
 def write_offer(agent: AgentRunner) -> str | None:
@@ -126,18 +125,21 @@ def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *
     if obstacle := find_obstacle(tx, source, now):
         raise EditRefused(problem=f"Session {short_id(source.session)} {obstacle}.")
     items = source.state.todos.open_items
-    applied, renamed = take_over(into.state, source.state.todos, now, source=f"session {source.session}")
+    applied, renamed = take_over(into.state, source.state.todos, now, source=f"session {short_id(source.session)}")
     targets = [Target(item=item.id, by="id") for item in items]
-    note = f"continued in session {into.session}"
+    note = f"continued in session {short_id(into.session)}"
     closing = Edit(tuple(change for one in targets for change in (Note(one, note), Drop(one))))
     closed = apply_edit(source.state, closing, now, by=by, own=False)
     # Under its own name the old agent would seem to be at work.
-    _save(tx, source, closed, now, by=f"session {short_id(into.session)}" if by == source.name else by)
+    closer = f"session {short_id(into.session)}" if by == source.name else by
+    save_applied(tx, source, closed, by=closer, at=now)
     shown = None if by == into.name else items_known_to_agent(into.state, applied.state.todos)
-    _save(tx, into, applied._replace(state=ListState(applied.state.todos, shown)), now, by=by)
+    save_applied(tx, into, applied._replace(state=ListState(applied.state.todos, shown)), by=by, at=now)
     ids = "".join(f"; {old} is {new} now" for old, new in renamed.items())
     count = "1 item" if len(items) == 1 else f"{len(items)} items"
-    return Continued(into.session, f"Took over {count} of session {short_id(source.session)}{ids}.")
+    done = [item for item in source.state.todos.items if item.status is Status.COMPLETED]
+    sentence = f"Took over {count} of session {short_id(source.session)}{ids}."
+    return Continued(into.session, sentence, quote_items(done, most=_MOST_DONE))
 
 
 def _find_source(tx: Transaction, into: AgentRow, wanted: str, offered: Sequence[AgentRow]) -> AgentRow | None:
@@ -146,11 +148,6 @@ def _find_source(tx: Transaction, into: AgentRow, wanted: str, offered: Sequence
     rows = [row for session in named if (row := tx.agent(session, _MAIN)) is not None]
     known = [row for row in offered if not wanted or row.session in named]
     return next((row for row in (*known, *rows) if row.project == into.project and row.number != into.number), None)
-
-
-def _save(tx: Transaction, row: AgentRow, applied: Applied, now: datetime, *, by: str) -> None:
-    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-    tx.add_events(row, applied.events, by=by, at=now)
 
 
 def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: str = "", by: str) -> Continued:
@@ -162,7 +159,8 @@ def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: st
 
     def work(tx: Transaction) -> Continued:
         now, own = board.now(), name_path_session(place.key)
-        row = tx.agent(into, _MAIN) if into else find_heir(tx, place.folder, now, but=source)
+        living = (one for one in _list_agents(tx, place.folder, now, source) if _lives(tx, one, now))
+        row = tx.agent(into, _MAIN) if into else next(living, None)
         if into not in ("", own) and row is None:
             raise SessionUnknown(session=into)
         row = row or tx.agent(own, _MAIN) or tx.add_agent(own, _MAIN, project=place, at=now)
@@ -182,7 +180,8 @@ def answer_continue(
         except EditRefused as error:
             return reply_invalid(Invalid(f"Nothing changed: {error}", code=error.code)), False
         after = tx.record(row.number).row.state.todos
-        said = Problem("continued", done.sentence)
+        rest = f" Done there already: {done.done}." if done.done else ""
+        said = Problem("continued", done.sentence + rest)
         return agent.dialect.render(
             Result(Query(), row.state.todos, after, (said,), now=now)
         ), after is not row.state.todos

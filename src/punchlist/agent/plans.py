@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from msgspec import convert, to_builtins
 
-from punchlist.agent.context import AgentRunner, check_name
+from punchlist.agent.context import AgentRunner, check_name, save_applied
 from punchlist.agent.edits import apply_graded_edit, replace_list
 from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
 from punchlist.core.events import Draft
@@ -37,11 +37,10 @@ from punchlist.text import clean, cut
 
 
 def current_plan_mode(agent: AgentRunner) -> PlanMode | None:
-    def read(tx: Transaction) -> PlanMode | None:
-        row = tx.agent(agent.session, agent.name)
-        return None if row is None or row.mode != "plan" else load_plan_mode(tx, row, moment(row.recent))
+    def read(tx: Transaction, row: AgentRow) -> PlanMode | None:
+        return load_plan_mode(tx, row, moment(row.recent)) if row.mode == "plan" else None
 
-    return agent.board.store.read(read)
+    return agent.read(read, None)
 
 
 def begin_plan_mode(agent: AgentRunner, reason: str | None, by: str | None, because: Because | None) -> PlanMode:
@@ -50,22 +49,16 @@ def begin_plan_mode(agent: AgentRunner, reason: str | None, by: str | None, beca
     if wanted not in known:
         raise InvalidInput(problem=f"`{wanted}` is no reason for plan mode: use one of {', '.join(known)}.")
 
-    def work(tx: Transaction) -> PlanMode:
-        now = agent.board.now()
-        row = agent.join(tx, now)
+    def work(tx: Transaction, row: AgentRow, now: datetime) -> PlanMode:
         if row.mode == "plan":
             return load_plan_mode(tx, row, moment(row.recent))
         return enter_plan_mode(tx, row, wanted, reason, by=by or agent.name, now=now)
 
-    return agent.board.store.transact(work)
+    return agent.change(work)
 
 
 def end_plan_mode(agent: AgentRunner, by: str | None) -> None:
-    def work(tx: Transaction) -> None:
-        now = agent.board.now()
-        leave_plan_mode(tx, agent.join(tx, now), by=by or agent.name, now=now)
-
-    agent.board.store.transact(work)
+    agent.change(lambda tx, row, now: leave_plan_mode(tx, row, by=by or agent.name, now=now))
 
 
 def refuse_tool(agent: AgentRunner, tool: str, args: Any, unjudged: set[str]) -> Refusal | None:
@@ -108,13 +101,11 @@ def _add_event(agent: AgentRunner, draft: Draft) -> None:
 
 
 def latest_plan(agent: AgentRunner) -> Plan | None:
-    row = agent.load_row()
-    return None if row is None else agent.board.store.read(lambda tx: tx.plans.current(row.number))
+    return agent.read(lambda tx, row: tx.plans.current(row.number), None)
 
 
 def all_plans(agent: AgentRunner) -> tuple[Plan, ...]:
-    row = agent.load_row()
-    return () if row is None else tuple(agent.board.store.read(lambda tx: tx.plans.history(row.number)))
+    return agent.read(lambda tx, row: tuple(tx.plans.history(row.number)), ())
 
 
 def propose_plan(
@@ -159,14 +150,12 @@ def _decide(
 ) -> Plan:
     check_name("author", by)
 
-    def work(tx: Transaction) -> Plan:
-        now = agent.board.now()
-        row = agent.join(tx, now, active=by == agent.name)
+    def work(tx: Transaction, row: AgentRow, now: datetime) -> Plan:
         decision = decide(tx, row, now)
         save_decision(tx, row, decision, by=by, now=now, todos=todos, person=person)
         return decision.plan
 
-    return agent.board.store.transact(work)
+    return agent.change(work, active=by == agent.name)
 
 
 def wait_for_plan(agent: AgentRunner, id: str | None, timeout: float | None) -> Plan:
@@ -243,9 +232,7 @@ class PlanMessages:
         starts = any(step.kind == "started" for step in steps)
         agent = self._agent
 
-        def work(tx: Transaction) -> None:
-            now = agent.board.now()
-            row = agent.join(tx, now)
+        def work(tx: Transaction, row: AgentRow, now: datetime) -> None:
             plan = tx.plans.current(row.number)
             if starts:
                 decision = begin(plan, id=plan_id, item=stream.item, by=agent.name, now=now)
@@ -255,23 +242,19 @@ class PlanMessages:
                 tx.add_events(row, [draft_delta(plan, piece) for piece in pieces], by=agent.name, at=now)
 
         if starts or pieces:
-            agent.board.store.transact(work, durable=starts)
+            agent.change(work, durable=starts)
         return _visible(steps)
 
     def _drop(self, stream: PlanStream) -> None:
-        agent = self._agent
-
-        def work(tx: Transaction) -> None:
-            now = agent.board.now()
-            row = agent.join(tx, now)
+        def work(tx: Transaction, row: AgentRow, now: datetime) -> None:
             dropped = drop(tx.plans.history(row.number), stream.item)
             if dropped is not None:
                 tx.plans.delete(row.number, dropped.plan.revision)
                 for back in dropped.changed:
                     tx.plans.save(row.number, back, at=now)
-                tx.add_events(row, dropped.events, by=agent.name, at=now)
+                tx.add_events(row, dropped.events, by=row.name, at=now)
 
-        agent.board.store.transact(work)
+        self._agent.change(work)
 
 
 def _visible(steps: list[PlanStreamStep]) -> str:
@@ -312,8 +295,7 @@ def save_decision(
             if not decision.plan.todos.items:
                 raise PlanWithoutSteps
             applied = apply_graded_edit(tx, row, replace_list(decision.plan.todos), now, by=by, person=person)
-            tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-            tx.add_events(row, applied.events, by=by, at=now)
+            save_applied(tx, row, applied, by=by, at=now)
         leave_plan_mode(tx, row, by=by, now=now)  # last: it outdates what was read of the row
 
 

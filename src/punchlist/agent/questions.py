@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from punchlist.agent.context import AgentRunner, check_name
+from punchlist.agent.context import AgentRunner, check_name, save_applied
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
 from punchlist.core.approval import (
@@ -35,9 +35,7 @@ def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> 
     if not said:
         raise InvalidInput(problem="A question needs a text.")
 
-    def work(tx: Transaction) -> Question:
-        now = agent.board.now()
-        row = agent.join(tx, now)
+    def work(tx: Transaction, row: AgentRow, now: datetime) -> Question:
         found = _find_item(row.state.todos, item)
         if found is None and _is_task(agent, tx, row, item):
             then = f'put it aside with `tasks.wait("{item.lstrip("#")}")`, and let the person resume it'
@@ -50,7 +48,7 @@ def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> 
         reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
         return _save_question(tx, row, found, reason, plan_id=state.todos.plan_id, of=asked, by=agent.name, now=now)
 
-    return agent.board.store.transact(work)
+    return agent.change(work)
 
 
 def save_questions(
@@ -131,10 +129,9 @@ def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person
 
 
 def load_new_answers(agent: AgentRunner) -> str | None:
-    row = agent.load_row()
-    if row is None or not agent.board.store.read(lambda tx: _find_news(tx, row)):
+    if not agent.read(_find_news, []):
         return None
-    news = agent.board.store.transact(lambda tx: take_news(tx, row))
+    news = agent.change(lambda tx, row, _: take_news(tx, row), active=False)
     return tell_news(news) if news else None  # another caller may have taken them meanwhile
 
 
@@ -151,11 +148,6 @@ def take_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool = False) -
     return news
 
 
-def has_approval(tx: Transaction, row: AgentRow) -> bool:
-    """True if a plan was approved and the model was not told yet."""
-    return any(plan.state is PlanState.APPROVED for plan in tx.plans.find_decided(row.number))
-
-
 def _find_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool = False) -> list[str]:
     answers = describe_answers(tx.questions.find_answered(row.number))
     decided = _find_decided(tx, row, hold_approvals=hold_approvals)
@@ -169,8 +161,7 @@ def _find_decided(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> li
 
 def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:
     applied = apply_edit(row.state, Edit(operations), now, by=by, own=by == row.name)
-    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-    tx.add_events(row, applied.events, by=by, at=now)
+    save_applied(tx, row, applied, by=by, at=now)
     return applied.state
 
 

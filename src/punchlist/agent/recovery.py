@@ -91,7 +91,7 @@ class Recovery:
                 if not late:
                     state, events = applied.state, (*events, *applied.events)
             if events:
-                row = row or self._add_agent(tx, now, label)
+                row = row or self._agent.join(tx, now, active=False, label=label)
                 tx.save_list(row, state, unseen=row.unseen, at=now)
                 tx.add_events(row, events, by=by, at=now)
             if row is not None:
@@ -157,17 +157,6 @@ class Recovery:
         todos, after, durable = before.todos, applied.state.todos, self._agent.board.store.durable
         result = Result(written.command, todos, after, applied.problems, durable=durable, now=at)
         return encode_call(_fingerprint(dialect.name, call), dialect.render(result))
-
-    def _add_agent(self, tx: Transaction, now: datetime, label: str | None) -> AgentRow:
-        row = tx.add_agent(
-            self._agent.session,
-            self._agent.name,
-            project=self._agent.place,
-            at=now,
-            label=self._agent.clean_label(label),
-        )
-        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self._agent.name, at=now)
-        return row
 
     def _policy_of(self, dialect: str) -> Policy:
         return self._agent.policy if dialect == self._agent.dialect.name else dialect_named(dialect).policy

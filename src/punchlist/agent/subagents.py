@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from punchlist.agent.calls import observe_call
-from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, check_name
+from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, check_name, save_applied
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.grading import grade_change, refusal, save_graded
@@ -73,8 +73,7 @@ def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> None:
         tx.add_events(row, [refused], by=agent.name, at=now)
         return
     applied = save_graded(tx, row, applied, given)
-    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-    tx.add_events(row, applied.events, by=agent.name, at=now)
+    save_applied(tx, row, applied, by=agent.name, at=now)
 
 
 def _find_labelled_item(row: AgentRow, label: str | None) -> str:

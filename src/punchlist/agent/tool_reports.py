@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
-from punchlist.agent.context import AgentContext, AgentRunner
+from punchlist.agent.context import AgentContext, AgentRunner, Expect
+from punchlist.agent.described_calls import (
+    EndedCall,
+    EndKind,
+    StartedCall,
+    as_text,
+    describe_end,
+    describe_start,
+    may_be_secret,
+    short,
+)
 from punchlist.agent.grading import find_calls, record_call_end, tally_of_family
 from punchlist.agent.turns import end_turn
 from punchlist.core.checks.outcome import Outcome, read_running_output
 from punchlist.core.events import Draft
-from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
+from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.overview import Stint
 from punchlist.core.task import Task, TaskStatus
-from punchlist.core.todo import NamedCheck, TodoItem, TodoList
+from punchlist.core.todo import TodoItem
 from punchlist.detect.findings import FINE, Verdict
-from punchlist.guidance.tools import classify_call, is_own
-from punchlist.settings.project_checks import find_named_checks
-from punchlist.store import Transaction
+from punchlist.detect.guardrail import Signature
+from punchlist.store import AgentRow, Transaction
 from punchlist.store.runtime import CallRow
-from punchlist.text import repair
-from punchlist.text.hashing import blake2b
-from punchlist.text.redaction import MARK, redact
-from punchlist.text.tool_values import as_object, passage, preview
+from punchlist.text.tool_values import passage, preview
 
 SAME_CALL: Final = timedelta(seconds=5)
 """A call that has ended and begins again within this time was reported twice; later it is another call."""
@@ -42,34 +48,34 @@ _MOST_BACK: Final = 500
 TRANSCRIPT: Final = "transcript"
 """The road of calls that were read from an agent's log, where ids are unique: `via` in the events of the call."""
 
-_LONGEST: Final = 200
-"""Characters of a tool's name or a call's id that are recorded."""
-
-
-class SeenCall(NamedTuple):
-    """A call as it is seen before it runs. `drifts`: it changes something that the list should tell of."""
-
-    name: str
-    arguments: Any
-    drifts: bool
-    is_ours: bool
-    facts: Mapping[str, Any]
-
 
 # Reports may come late, twice and in any order. None raises: on a fault it is dropped, and logged.
 
 
 def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, via: str = "") -> Verdict:
-    def record(ctx: AgentContext) -> Verdict:
-        own = _find_own_checks(ctx.row.state.todos) if seen.facts["kind"] == "shell" else ()
-        told = _describe(agent, short(name), args, via, own) if own else seen
-        return _record_start(ctx, agent, told, short(call_id or ""))
+    def describe_again(ctx: AgentContext) -> StartedCall:
+        # Checks that a person set for items; those of a model count only where they are known anyway.
+        checks = [item.check for item in ctx.row.state.todos.items if seen.facts["kind"] == "shell"]
+        own = tuple(check for check in checks if check is not None and check.by == "person")
+        return describe_start(agent, name, args, via=via, own=own) if own else seen
 
     try:
-        seen = _describe(agent, short(name), args, via)
+        seen = describe_start(agent, name, args, via=via)
     except Exception:
         return agent.log_failure(FINE)
-    return agent.take_report(record, FINE)
+    return _take_start(agent, call_id, describe_again)
+
+
+def record_start(agent: AgentRunner, call_id: str | None, described: StartedCall) -> Verdict:
+    return _take_start(agent, call_id, lambda _: described)
+
+
+def _take_start(agent: AgentRunner, call_id: str | None, describe: Callable[[AgentContext], StartedCall]) -> Verdict:
+    def record(ctx: AgentContext) -> Verdict:
+        return _record_start(ctx, agent, describe(ctx), short(call_id or ""))
+
+    loops = agent.settings.loops
+    return agent.take_report(record, FINE, _expect(agent, call_id, loops.history_size if loops.enabled else 0))
 
 
 def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
@@ -83,19 +89,50 @@ def take_end(
     call_id: str | None,
     result: Any,
     name: str,
-    kind: Literal["tool.finished", "tool.failed"],
+    kind: EndKind,
     *,
     is_error: bool | None,
     exit_code: int | None,
 ) -> None:
-    failed = None if is_error is None else bool(is_error)
+    def describe(ctx: AgentContext, row: CallRow, running: CallRow | None) -> EndedCall:
+        return describe_end(
+            agent,
+            name,
+            result,
+            kind,
+            is_error=is_error,
+            exit_code=exit_code,
+            started=row.call,
+            reading=detectors.reading_of(ctx, row),
+            running=None if running is None else running.call,
+        )
 
+    _take_end(agent, call_id, name, describe)
+
+
+def record_end(agent: AgentRunner, call_id: str | None, described: EndedCall) -> None:
+    _take_end(agent, call_id, described.name, lambda _ctx, _row, _running: described)
+
+
+def _take_end(
+    agent: AgentRunner,
+    call_id: str | None,
+    name: str,
+    describe: Callable[[AgentContext, CallRow, CallRow | None], EndedCall],
+) -> None:
     def work(ctx: AgentContext) -> None:
         row = _find_ending(ctx, short(call_id or ""), short(name))
         if row is not None:
-            _record_end(ctx, agent, row, result, kind, failed=failed, exit_code=exit_code)
+            detectors.begin_watch(ctx, agent.settings)
+            running = _find_background(ctx, row.call)
+            _record_end(ctx, agent, row, describe(ctx, row, running), running)
 
-    agent.take_report(work, None)
+    agent.take_report(work, None, _expect(agent, call_id))
+
+
+def _expect(agent: AgentRunner, call_id: str | None, history_size: int = 0) -> Expect:
+    given = given_id(short(call_id or ""))
+    return lambda tx: tx.tool_calls.expect(agent.session, agent.name, given, history_size)
 
 
 def take_output(agent: AgentRunner, text: str) -> None:
@@ -128,10 +165,7 @@ def take_compaction(agent: AgentRunner) -> None:
 
 
 def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
-    def read(tx: Transaction) -> Mapping[str, Tally]:
-        row = tx.agent(agent.session, agent.name)
-        if row is None:
-            return {}
+    def read(tx: Transaction, row: AgentRow) -> Mapping[str, Tally]:
         plan, items = row.state.todos.plan_id, row.state.todos.items
         found = {item.id: _find_calls_behind(tx, row.number, item_key(plan, item.id), item) for item in items}
         for task in tx.tasks.of_agent(row) if tx.has_tasks else ():
@@ -142,7 +176,7 @@ def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
         found[""] = [(row.number, call) for call in calls if call.id not in behind and call.started is not None]
         return {name: tally_of_family(row.number, calls) for name, calls in found.items() if calls}
 
-    return agent.board.store.read(read)
+    return agent.read(read, {})
 
 
 def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | Task) -> list[tuple[int, ToolCall]]:
@@ -153,28 +187,6 @@ def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | T
     known = () if item.started_at is None else (Stint(item.started_at, item.finished_at),)
     done = row.completion if row is not None and item.finished_at is not None else None
     return find_calls(tx, agent, done, known if kept is None else kept.stints)
-
-
-def _find_own_checks(todos: TodoList) -> tuple[NamedCheck, ...]:
-    """Return the checks that a person set for items; those of a model count only where they are known anyway."""
-    return tuple(item.check for item in todos.items if item.check is not None and item.check.by == "person")
-
-
-def _describe(agent: AgentRunner, name: str, arguments: Any, via: str, own: tuple[NamedCheck, ...] = ()) -> SeenCall:
-    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given.
-
-    `own` are checks of items, in addition to those that the project names.
-    """
-    options, read = agent.settings, as_object(arguments)
-    is_ours = is_own(name, agent.offered_names)
-    kind, drifts, touches = classify_call(name, read, options.host)
-    if is_own(name, agent.tool_names):
-        kind, drifts, touches = "todo", False, False
-    watch = options.watch
-    if kind == "shell" and (named := (*find_named_checks(agent.place.folder), *own)):
-        watch = replace(watch, named=named)
-    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=watch, signer=agent.signer)
-    return SeenCall(name, arguments, drifts, is_ours, facts)
 
 
 def _preview_fields(agent: AgentRunner, text: str) -> dict[str, Any]:
@@ -189,13 +201,13 @@ def _preview_fields(agent: AgentRunner, text: str) -> dict[str, Any]:
 # A call begins.
 
 
-def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id: str) -> Verdict:
+def _record_start(ctx: AgentContext, agent: AgentRunner, seen: StartedCall, call_id: str) -> Verdict:
     """Record that a call begins, and judge it. The same call again is judged again and recorded once."""
-    options, signer = agent.settings, agent.signer
+    options = agent.settings
     detectors.begin_watch(ctx, options)
     call_id, known = _find_beginning(ctx, call_id, seen.facts)
     is_news = known is None or known.call.started is None
-    verdict, recorded = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops, signer)
+    verdict, recorded = detectors.judge_start(ctx, call_id, seen.sight, known, options.loops)
     found = detectors.loop_findings(ctx, verdict, seen.name)
     if is_news:
         focus, item = ctx.row.state.todos.focus, key_in_focus(ctx)
@@ -221,12 +233,11 @@ def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id
         verdict = detectors.guard_start(
             ctx,
             call_id,
-            seen.name,
-            seen.arguments,
+            Signature(seen.sight.tool, seen.arguments),
+            spawns=seen.spawns,
             reads=reads,
             verdict=verdict,
             options=options.guardrail,
-            signer=signer,
         )
     if verdict.for_model:
         ctx.remember(guidance=replace(ctx.memory.guidance, finding=verdict.for_model))
@@ -244,7 +255,7 @@ def key_in_focus(ctx: AgentContext) -> str:
     return ""
 
 
-def _count_start(ctx: AgentContext, seen: SeenCall) -> None:
+def _count_start(ctx: AgentContext, seen: StartedCall) -> None:
     """Count a call for guidance; from the first one on changes are counted one by one."""
     known = ctx.memory.guidance
     changes = known.changes if known.reported else 0
@@ -311,51 +322,35 @@ def _find_ending(ctx: AgentContext, call_id: str, name: str) -> CallRow | None:
     return calls.find(number, meant) or CallRow(ToolCall(id=meant, name=name), 0)
 
 
-def _record_end(
-    ctx: AgentContext,
-    agent: AgentRunner,
-    row: CallRow,
-    result: Any,
-    kind: str,
-    *,
-    failed: bool | None,
-    exit_code: int | None,
-) -> None:
+def _record_end(ctx: AgentContext, agent: AgentRunner, row: CallRow, ended: EndedCall, running: CallRow | None) -> None:
     """Record that a call has ended. Of two ends the worse is believed; one that is no news is left out."""
-    options, signer = agent.settings, agent.signer
-    detectors.begin_watch(ctx, options)
-    known = row.call
-    started = known if row.seq and known.outcome in ("running", "abandoned") else None
-    running = _find_background(ctx, known)
-    masked = _may_be_secret(known) or (running is not None and _may_be_secret(running.call))
-    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch, masked=masked)
-    kept = MARK if masked and result is not None else result
-    has_failed = bool(facts["is_error"])
+    options, known = agent.settings, row.call
+    is_running = bool(row.seq) and known.outcome in ("running", "abandoned") and known.started is not None
+    has_failed = bool(ended.facts["is_error"])
     is_first = known.finished is None or known.outcome == "abandoned"
     if is_first or (has_failed and known.outcome != "failed"):
-        data = {"call_id": known.id, "name": known.name, **facts}
-        if started is not None and started.started is not None:
-            data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
-        if options.loops.enabled and is_first and row.seq:
-            row = detectors.record_outcome(ctx, row, kept, has_failed, options.loops, signer)
+        data = {"call_id": known.id, "name": known.name, **ended.facts}
+        if is_running and known.started is not None:
+            data["seconds"] = round(max(0.0, (ctx.now - known.started.at).total_seconds()), 3)
+        if is_first and row.seq and ended.outcome is not None and options.loops.enabled:
+            row = detectors.record_outcome(ctx, row, ended.outcome, options.loops)
         detectors.note_tool_report(ctx, known.name)
-        if running is not None:
-            seen = background_facts(running.call, result, is_error=failed, exit_code=exit_code, watch=options.watch)
-            data |= {name: value for name, value in seen.items() if name != "tail" or not masked}
-        seq = ctx.add(Draft(kind, data))
-        report = call_from(kind, data, ctx.now, seq)
+        if running is not None and ended.background:
+            data |= {**ended.background, "check_of": running.call.id}
+        seq = ctx.add(Draft(ended.kind, data))
+        report = call_from(ended.kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
         ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call, seq=row.seq or seq))
         if options.rounds is not None and not has_failed:
             detectors.note_progress(ctx)
-        if started is not None and started.started is not None:
+        if is_running:
             _count_end(ctx, row, has_failed=has_failed)
         if running is not None and "check_of" in data:
             _tell_background(ctx, running, cast("Outcome", data["check_outcome"]), data.get("tail", ""))
         else:
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
-    if options.guardrail is not None:
-        detectors.guard_end(ctx, known.id, kept, failed=has_failed, options=options.guardrail, signer=signer)
+    if options.guardrail is not None and ended.guarded is not None:
+        detectors.guard_end(ctx, known.id, ended.guarded, options.guardrail)
 
 
 def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
@@ -364,14 +359,9 @@ def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
         return None
     calls = ctx.tx.tool_calls
     for call in reversed(calls.of_agent(ctx.row.number, _MOST_BACK)):
-        if call.background == reader.background and (call.check is not None or _may_be_secret(call)):
+        if call.background == reader.background and (call.check is not None or may_be_secret(call)):
             return calls.find(ctx.row.number, call.id)
     return None
-
-
-def _may_be_secret(call: ToolCall) -> bool:
-    """True if nothing of a call's output may be kept. What a call runs is not known before it is reported to begin."""
-    return call.masked or call.started is None
 
 
 def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome, tail: str) -> None:
@@ -395,7 +385,7 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
         return
     call = row.call
     running = _find_background(ctx, call)
-    if call.masked or (running is not None and _may_be_secret(running.call)):
+    if call.masked or (running is not None and may_be_secret(running.call)):
         shown = ""
     ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
     told = None if call.check is None else read_running_output(call.check, said)
@@ -403,23 +393,6 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
         call = joined(call, ToolCall(id=call.id, told=told))
         ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
     detectors.note_heartbeat(ctx, call.name, watched=True)
-
-
-def as_text(value: object) -> str:
-    """Return a text, whatever a host may have put there."""
-    try:
-        return str(value)
-    except Exception:
-        return type(value).__name__
-
-
-def short(text: str) -> str:
-    """Return a name or id as it is recorded: short and without secrets. Two that differ in a secret still differ."""
-    name = repair(as_text(text))
-    kept = redact(name[:_LONGEST])
-    if kept == name:
-        return name
-    return f"{kept}#{blake2b(name.encode(), digest_size=4).hexdigest()}"
 
 
 def _without_empty(data: dict[str, Any]) -> dict[str, Any]:

@@ -6,46 +6,56 @@ Each step reads the agent's memory, decides, and writes it, in one small transac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, get_args
 
 from msgspec.structs import replace
 
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
-from punchlist.agent.questions import has_approval, take_news
+from punchlist.agent.questions import take_news
+from punchlist.core.approval import PlanState
 from punchlist.core.events import TURN_ENDS, Draft, Event
-from punchlist.core.grounding.offers import describe_offer, find_offer
+from punchlist.core.grounding.session import find_touched
 from punchlist.core.grounding.tool_call import Moment
-from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list
+from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list, task_as_item
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.detect import stalls
-from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
-from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
+from punchlist.errors import UnknownName
+from punchlist.guidance import decisions
+from punchlist.guidance.compaction import Because, block, open_tasks, open_work
+from punchlist.guidance.decisions import Situation, TurnDecision, decide_at_stop, decide_before_request, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
 from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, fingerprint, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
-from punchlist.store import Transaction
+from punchlist.store import AgentRow, Transaction
+from punchlist.text import cut
 
 _NO_TURN: Final = frozenset({"", "agent.joined", "news.sent", "news.accepted", *TURN_ENDS})
 """Events after which nothing has happened in a turn."""
 
 _MOST_TOOLS: Final = 1_000
 _LONGEST_NAME: Final = 200
+_LONGEST_TITLE: Final = 80
 _NOTHING_SPENT: Final = Spent()
+_WRITES: Final = ("made", "tool", "edited", "removed")
+_MOST_UNTICKED: Final = 30
+"""The latest calls, in which files are looked for that were changed since the list was written."""
 
 
 # Nothing here raises: on a fault a step changes nothing, says nothing, and logs.
 
 
-def note_user_turn(agent: AgentRunner) -> None:
+def note_user_turn(agent: AgentRunner, text: str) -> None:
     def work(ctx: AgentContext) -> None:
+        title = agent.clean_label(text.strip().partition("\n")[0])
+        if title and ctx.row.label is None and ctx.row.parent is None:
+            ctx.tx.save_title(ctx.row, cut(title, _LONGEST_TITLE))
         _turn_over(agent, ctx, asked=True)
         mark = fingerprint(_current(agent, ctx)[0], unfinished=True) if agent.rules.stop_after_changes else 0
-        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
-        ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
+        ctx.remember(guidance=start_prompt(ctx.memory.guidance, mark), turn=ctx.tx.last_seq())
         ctx.save()
         ctx.tx.marked[ctx.row.session] = ctx.now  # the clock of its line runs again
 
@@ -88,18 +98,43 @@ def preview_turn(agent: AgentRunner) -> list[Injection]:
 def make_turn(
     agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
 ) -> Callable[[AgentContext], list[Injection]]:
+    """Return the step that counts a message and forms the texts of the next request in one."""
+    count, write = count_message(agent, tools_used), write_texts(agent, hold_approvals=hold_approvals)
+
     def work(ctx: AgentContext) -> list[Injection]:
-        tools = _names(tools_used)
+        count(ctx)
+        return write(ctx)
+
+    return work
+
+
+def count_message(agent: AgentRunner, tools_used: Iterable[str]) -> Callable[[AgentContext], None]:
+    def work(ctx: AgentContext) -> None:
+        tools, memory = _names(tools_used), ctx.memory.guidance
         _note_message(ctx)
         if agent.settings.rounds is not None:
             detectors.end_round(ctx, agent.settings.rounds)
-        others = ctx.memory.guidance.others
+        others = max(sum(not is_own(name, agent.offered_names) for name in tools), memory.others)
+        counts, dialect, own = ctx.memory.counts, agent.dialect, agent.tool_names
+        ctx.remember(
+            guidance=decisions.count_message(memory, tools, counts, dialect, own=own, host=agent.settings.host)
+        )
+        is_own_turn = bool(tools) and not others
+        cost = Spent(turns=1, others=others, own_turns=int(is_own_turn), descriptions=size_of_tools(agent.tools))
+        spend(agent, ctx, {}, cost)
+
+    return work
+
+
+def write_texts(agent: AgentRunner, *, hold_approvals: bool = False) -> Callable[[AgentContext], list[Injection]]:
+    """Return the step that forms the texts of the next request; the model counts as told."""
+
+    def work(ctx: AgentContext) -> list[Injection]:
         memory = _hear(agent, ctx, ctx.memory.guidance)
-        situation = _load_situation(agent, ctx, tools, hold_approvals=hold_approvals)
-        outcome = decide_after_turn(memory, situation, agent.rules)
-        others = max(sum(not is_own(name, agent.offered_names) for name in tools), others)
+        situation = _load_situation(agent, ctx, hold_approvals=hold_approvals)
+        outcome = decide_before_request(memory, situation, agent.rules)
         _tell(ctx, outcome)
-        _account(agent, ctx, outcome, turn=size_of_tools(agent.tools), others=others, own=bool(tools) and not others)
+        _account(agent, ctx, outcome)
         return list(outcome.said)
 
     return work
@@ -111,8 +146,8 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
         memory = ctx.memory.guidance
         situation = replace(
             _load_situation(agent, ctx),
-            left_out=_find_left_out(agent, ctx, memory),
-            awaits_person=_awaits_person(ctx),
+            left_out=_find_left_out(agent, ctx.tx, ctx.row, memory),
+            awaits_person=_awaits_person(agent, ctx),
         )
         outcome = decide_at_stop(memory, situation, agent.rules, last_text=text, background=background)
         if not outcome.said and not background:
@@ -126,8 +161,8 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
     return agent.attempt(work, None)
 
 
-def _awaits_person(ctx: AgentContext) -> bool:
-    """True while a question, a plan or a permission of the agent is open, or an item waits on a person."""
+def _awaits_person(agent: AgentRunner, ctx: AgentContext) -> bool:
+    """True while a question, a plan or a permission of the agent is open, or an item or task waits on a person."""
     tx, number, todos = ctx.tx, ctx.row.number, ctx.row.state.todos
     plan = tx.plans.current(number)
     if plan is not None and plan.waits(ctx.now):
@@ -136,7 +171,9 @@ def _awaits_person(ctx: AgentContext) -> bool:
     asked = {question.item for question in questions if question.plan_id == todos.plan_id}
     blocked = any(item.waits_on_person and item.id not in asked for item in todos.items)
     is_asked = any(question.waits(todos, ctx.now) for question in questions)
-    return is_asked or blocked or tx.overviews.load_activity(number).awaits_permission
+    tasks = agent.find_open_tasks(tx, ctx.row) if tx.has_tasks else ()
+    is_held = any(task.wait is not None and task.wait.kind == "manual" for task in tasks)
+    return is_asked or blocked or is_held or tx.overviews.load_activity(number).awaits_permission
 
 
 # What a model is told outside its turns.
@@ -148,27 +185,41 @@ def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
     return layers(agent.todo_tools, wanted, writers=agent.dialect.writers)
 
 
-def compaction_block(agent: AgentRunner) -> str | None:
+def write_open_work(agent: AgentRunner, because: Because) -> str | None:
     """Return the block about unfinished work, and add its size to the ledger; None when nothing is open."""
+    if because not in (known := get_args(Because)):
+        raise UnknownName(what="reason", name=because, known=", ".join(known))
     if agent.profile == "off" or not agent.offered:
         return None
     agent.settle_due_tasks()
-    text = block(_open_work(agent), agent.dialect)
+    tasks, left_out, changed = agent.board.store.read(lambda tx: _find_owed(agent, tx))
+    listed = open_work(agent.load_todos(), agent.dialect)
+    work = (*listed, *open_tasks(tasks, agent.dialect, task_list=agent.task_list))
+    text = block(work, agent.dialect, because, changed, [item.content for item in left_out])
     if text is not None:
         agent.attempt(lambda ctx: spend(agent, ctx, {"compaction": size_of(text)}), None)
     return text
 
 
-def _open_work(agent: AgentRunner) -> tuple[OpenWork, ...]:
-    """Return the work that this agent still owes: on its list, then its tasks."""
+def _find_owed(agent: AgentRunner, tx: Transaction) -> tuple[tuple[Task, ...], tuple[TodoItem, ...], list[str]]:
+    """Return an agent's open tasks, the items that it left out, and the files changed since it last reported any work.
 
-    def tasks(tx: Transaction) -> tuple[Task, ...]:
-        row = tx.agent(agent.session, agent.name) if tx.has_tasks else None
-        return () if row is None else agent.find_open_tasks(tx, row)
-
-    listed = open_work(agent.load_todos(), agent.dialect)
-    found = agent.board.store.read(tasks)
-    return (*listed, *open_tasks(found, agent.dialect, task_list=agent.task_list)) if found else listed
+    An item or a task was reported when it began, ended or was added.
+    """
+    row = tx.agent(agent.session, agent.name)
+    if row is None:
+        return (), (), []
+    left_out = _find_left_out(agent, tx, row, tx.memory.load(row.number).guidance)
+    tasks = agent.find_open_tasks(tx, row) if tx.has_tasks else ()
+    items = (*row.state.todos.items, *map(task_as_item, tasks))
+    reported = [at for item in items if (at := item.finished_at or item.started_at or item.created_at)]
+    if not reported:
+        return tasks, left_out, []
+    last = max(reported)
+    calls = tx.tool_calls.of_agent(row.number, _MOST_UNTICKED)
+    later = [call for call in calls if call.started is not None and call.started.at > last]
+    touches = [touch for call in later for touch in find_touched(call, row.folder or row.project)]
+    return tasks, left_out, list(dict.fromkeys(touch.path for touch in touches if touch.how in _WRITES))
 
 
 def _turn_over(agent: AgentRunner, ctx: AgentContext, *, asked: bool = False) -> None:
@@ -189,7 +240,9 @@ def end_turn(agent: AgentRunner, ctx: AgentContext, draft: Draft | None = None, 
     detectors.end_stall(ctx, stall)
     detectors.end_storm(ctx)
     if asked:
-        detectors.keep_stall_options(ctx, agent.settings)
+        timings = agent.settings.stalls  # kept with the agent, for checks of silence without its handle
+        if timings is not None and timings != ctx.memory.stall_options:
+            ctx.remember(stall_options=timings)
         detectors.begin_turn(ctx, agent.settings)
         detectors.begin_run(ctx)
     left_open = tx.tool_calls.open(number)
@@ -214,12 +267,11 @@ def _note_message(ctx: AgentContext) -> None:
         ctx.remember(awaited=False)
 
 
-def _load_situation(
-    agent: AgentRunner, ctx: AgentContext, tools: list[str] | None = None, *, hold_approvals: bool = False
-) -> Situation:
+def _load_situation(agent: AgentRunner, ctx: AgentContext, *, hold_approvals: bool = False) -> Situation:
     """Return what there is to tell. Approvals that are held are told later, with the list that they may have made."""
     row, dialect = ctx.row, agent.dialect
-    is_held = hold_approvals and has_approval(ctx.tx, row)
+    decided = ctx.tx.plans.find_decided(row.number) if hold_approvals else ()
+    is_held = any(plan.state is PlanState.APPROVED for plan in decided)
     planning = row.mode == "plan"
     todos, out_of_reach = _current(agent, ctx)
     entered = (ctx.tx.modes.load_entry(row.number) or {}) if planning else {}
@@ -229,17 +281,13 @@ def _load_situation(
         tally=ctx.memory.counts,
         policy=agent.policy,
         dialect=dialect,
-        own=agent.tool_names,
-        writers=frozenset(dialect.writers),
         news=tuple(take_news(ctx.tx, row, hold_approvals=is_held)),
         shown=None if is_held else row.state.shown,
         authors=_find_authors(agent, ctx),
         planning=planning,
         offered=agent.offered,
         entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
-        tools=tools or (),
         notice=write_notice(dialect) if planning else "",
-        host=agent.settings.host,
     )
 
 
@@ -251,12 +299,12 @@ def _find_authors(agent: AgentRunner, ctx: AgentContext) -> Mapping[str, str]:
     return ctx.tx.log.authors_of_items(row.number, told, but=agent.name)
 
 
-def _find_left_out(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> tuple[TodoItem, ...]:
+def _find_left_out(agent: AgentRunner, tx: Transaction, row: AgentRow, memory: Memory) -> tuple[TodoItem, ...]:
     """Return items that the model's own writes left out of its list while they were open, after `memory.judged`."""
-    omitted = ctx.row.state.todos.omitted
+    omitted = row.state.todos.omitted
     if not omitted:
         return ()
-    left_out = ctx.tx.log.left_out_items(ctx.row.number, memory.judged, author=agent.name)
+    left_out = tx.log.left_out_items(row.number, memory.judged, author=agent.name)
     return tuple(item for item in omitted if item.id in left_out)
 
 
@@ -278,28 +326,14 @@ def _tell(ctx: AgentContext, outcome: TurnDecision) -> None:
         ctx.tx.save_list(ctx.row, ListState(ctx.row.state.todos), unseen=0, at=ctx.now)
 
 
-def _account(
-    agent: AgentRunner,
-    ctx: AgentContext,
-    outcome: TurnDecision,
-    *,
-    turn: Size | None = None,
-    others: int = 0,
-    own: bool = False,
-) -> None:
+def _account(agent: AgentRunner, ctx: AgentContext, outcome: TurnDecision) -> None:
     ctx.remember(guidance=outcome.memory)
     injections: dict[str, Size] = {}
     for one in outcome.said:
         injections = merge_sizes(injections, {one.kind: size_of(one.text)})
-    spent = Spent(
-        turns=int(turn is not None),
-        others=others,
-        own_turns=int(own),
-        caused=sum(one.kind == "stop" for one in outcome.said),
-        withheld=outcome.withheld,
-        descriptions=turn or Size(),
-    )
-    spend(agent, ctx, injections, spent)
+    caused = sum(one.kind == "stop" for one in outcome.said)
+    if injections or outcome.withheld:
+        spend(agent, ctx, injections, Spent(caused=caused, withheld=outcome.withheld))
 
 
 def spend(agent: AgentRunner, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
@@ -317,22 +351,7 @@ def _hear(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> Memory:
     if agent.rules.tell_findings:
         found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
         memory = replace(hear_findings(memory, found), found=upto)
-    memory = _hear_offer(ctx, memory) if agent.offered else memory
     return _hear_failing(ctx, memory) if agent.settings.grades != "show" else memory
-
-
-def _hear_offer(ctx: AgentContext, memory: Memory) -> Memory:
-    """Return the memory with the item that looks done. It is said once, and only between two turns."""
-    activity, focus = ctx.tx.overviews.load_activity(ctx.row.number), ctx.row.state.todos.focus
-    if not activity.rests or focus is None:
-        return memory
-    record = ctx.tx.completions.load_record(ctx.row.session)
-    offer = find_offer(record, ctx.row.number, activity, focus.id)
-    key = f"offer:{activity.plan_id}/{focus.id}"
-    if offer is None or key in memory.heard:
-        return memory
-    said = f"{describe_offer(offer)}. Mark it completed if it is."
-    return replace(memory, finding=f"{memory.finding}\n{said}".strip("\n"), heard=(*memory.heard, key)[-_REMEMBERED:])
 
 
 def _hear_failing(ctx: AgentContext, memory: Memory) -> Memory:

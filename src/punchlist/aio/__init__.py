@@ -15,6 +15,6 @@
 - `progress` is called on those threads.
 """
 
-from punchlist.aio.board import Agent, Board, Flows, Opening, Tasks
+from punchlist.aio.board import Agent, Board, Conversation, Flows, Opening, Tasks
 
-__all__ = ["Agent", "Board", "Flows", "Opening", "Tasks"]
+__all__ = ["Agent", "Board", "Conversation", "Flows", "Opening", "Tasks"]

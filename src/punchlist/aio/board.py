@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial, wraps
 from inspect import getattr_static
 from types import TracebackType
@@ -23,8 +23,9 @@ from punchlist.board import Clock, parse_cursor, system_clock
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
-from punchlist.settings.table import read_setting
-from punchlist.store import Durability, Store, open_store
+from punchlist.loop import Conversation as SyncConversation
+from punchlist.loop import Outcome
+from punchlist.store import Durability, Store
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.flows import Flows as SyncFlows
 
@@ -94,7 +95,7 @@ def _unwrap(value: Any) -> Any:
 
 def _wrap(owner: object, result: object) -> Any:
     """Return the async handle of a synchronous one, on the owner's board; anything else as it is."""
-    twin = _TWINS.get(type(result))
+    twin = next((_TWINS[kind] for kind in type(result).__mro__ if kind in _TWINS), None)  # also of a handle over HTTP
     if twin is None:
         return result
     return twin(getattr(owner, "board", owner), result)  # a board is its own owner
@@ -290,6 +291,49 @@ class Flows(_AsyncHandle):
     owner: str
 
 
+@_make_async(SyncConversation, plain={"is_own", "tools"})
+class Conversation:
+    """One conversation of a model, as one agent of a session on a board, for async code."""
+
+    synchronous: SyncConversation
+    agent: Agent
+    own: frozenset[str]
+
+    def __init__(self, board: Board, session: str | None = None, *, agent: Agent | None = None, **options: Any) -> None:
+        self.synchronous = SyncConversation(board.synchronous, session, agent=_unwrap(agent), **options)
+        self.agent = Agent(board, self.synchronous.agent)
+        self.own = self.synchronous.own
+        self._run = board.on_a_thread
+
+    async def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
+        """Return the conversation of a child agent; the same `id` finds it again."""
+        child = await self._run(self.synchronous.spawn, name, label=label, id=id)
+        return Conversation(self.agent.board, agent=Agent(self.agent.board, child.agent))
+
+    async def answer(
+        self, call_id: str | None, name: str, args: Any, run: Callable[[], Awaitable[str | tuple[int, str]]]
+    ) -> str:
+        """Answer a call of any tool; `run` runs one that is not ours and returns its text, or exit code and text."""
+        if self.synchronous.is_own(name):
+            return (await self._run(self.synchronous.call, name, args, call_id)).text
+        async with self.tool(call_id, name, args) as outcome:
+            outcome.take(await run())
+        return outcome.result
+
+    @asynccontextmanager
+    async def tool(self, call_id: str | None, name: str, args: Any = None) -> AsyncGenerator[Outcome, None]:
+        """Report a call of another tool, and how it went. One of ours is not reported."""
+        outcome = Outcome()
+        await self._run(self.synchronous.tool_started, call_id, name, args)
+        try:
+            yield outcome
+        except BaseException as error:
+            outcome.error = error
+            raise
+        finally:
+            await self._run(self.synchronous.tool_ended, call_id, name, outcome)
+
+
 @_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "tasks"})
 class Board:
     """One board on one store, for async code. Close it, or use it as an async context."""
@@ -297,11 +341,21 @@ class Board:
     synchronous: SyncBoard
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
-        self.synchronous = SyncBoard(store, clock=clock)
+        self._begin(SyncBoard(store, clock=clock))
+
+    @classmethod
+    def around(cls, board: SyncBoard) -> Board:
+        """Return the async board of a synchronous one. Closing either closes both."""
+        made = cls.__new__(cls)
+        made._begin(board)
+        return made
+
+    def _begin(self, board: SyncBoard) -> None:
+        self.synchronous = board
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="punchlist")
         self.lanes: weakref.WeakValueDictionary[tuple[str, str], Lane] = weakref.WeakValueDictionary()
         """The lane of each agent, shared by all its handles and kept as long as there are any."""
-        self._watch = EventWatch(store)
+        self._watch = EventWatch(board.store)
         self._closing: Future[None] | None = None
 
     @classmethod
@@ -313,7 +367,7 @@ class Board:
         clock: Clock = system_clock,
     ) -> Opening:
         """Open a board as `punchlist.Board.open` does: await the result, or enter it with `async with`."""
-        return Opening(lambda: cls(open_store(url, durability=read_setting("durability", durability)), clock=clock))
+        return Opening(lambda: cls.around(SyncBoard.open(url, durability=durability, clock=clock)))
 
     @property
     def store(self) -> Store:
@@ -361,10 +415,13 @@ class Board:
                 # Cleared before the events are read: one that arrives after the read sets it again.
                 wake.clear()
                 self._watch.join(wake)
+                event = None
                 async with aclosing(self.events(cursor)) as events:
                     async for event in events:
                         yield event
                         cursor = event.seq
+                if event is None:
+                    cursor = min(cursor, await self._run(self.store.last_seq))
                 try:
                     async with asyncio.timeout(timeout):
                         await wake.wait()

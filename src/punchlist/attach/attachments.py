@@ -192,7 +192,8 @@ def _plan_folder(
 ) -> list[FileChange]:
     """Plan the folder of ours: first what an older version left, then the marker that lists the files, then these."""
     old = _read_marker(folder)
-    if old is None and os.path.lexists(folder) and not _is_empty_folder(folder):
+    is_empty = os.path.isdir(folder) and not os.listdir(folder)
+    if old is None and os.path.lexists(folder) and not is_empty:
         problem = f"`{folder}` is not of Punchlist's making; move it away first. Nothing was changed."
         raise AttachRefused(problem=problem)
     made = old.folders if old else len(list_missing_folders(os.path.join(folder, MARKER)))
@@ -224,7 +225,6 @@ def _plan_file(path: str, launch: Launch) -> list[FileChange]:
 def _plan_status_line(
     host: AgentProgram, launch: Launch, marker: Marker | None, *, wanted: bool | None
 ) -> tuple[list[FileChange], StatusLineRecord | None]:
-    """Plan the change of Claude Code's settings, and the record that undoes it."""
     record = marker.status_line if marker else None
     if wanted is None:  # a person who took our rows out by hand does not get them back
         wanted = record is not None and find_status_line(host) == "ours"
@@ -236,7 +236,8 @@ def _plan_status_line(
         clean = before
         current = read_status_line("{}" if before is None else before)
         if before is not None and is_ours(current):
-            if wanted and record is not None and current["command"] == _compose_command(launch, record):
+            theirs = None if record is None or record.before is None else json.loads(record.before)
+            if wanted and record is not None and current["command"] == _compose_value(launch, theirs)["command"]:
                 return [], record  # the host may have written the file anew, and the person changed other options
             clean = remove_status_line(before, record or StatusLineRecord())
         if not wanted:
@@ -247,10 +248,6 @@ def _plan_status_line(
         problem = f"`{path}` is no plain JSON ({error}); mend it, or attach with --no-statusline. Nothing was changed."
         raise AttachRefused(problem=problem) from None
     return _list_change(path, before, after), made
-
-
-def _compose_command(launch: Launch, record: StatusLineRecord) -> str:
-    return _compose_value(launch, None if record.before is None else json.loads(record.before))["command"]
 
 
 def _compose_value(launch: Launch, theirs: Any) -> dict[str, Any]:
@@ -323,10 +320,6 @@ def _join_own(folder: str, name: str) -> str:
     path = os.path.normpath(os.path.join(folder, name))
     check_own(path, folder)
     return path
-
-
-def _is_empty_folder(path: str) -> bool:
-    return os.path.isdir(path) and not os.listdir(path)
 
 
 def _list_change(path: str, before: str | None, after: str | None) -> list[FileChange]:

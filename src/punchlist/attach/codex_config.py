@@ -188,7 +188,6 @@ def _is_our_group(group: Any) -> bool:
 
 
 def _list_own_groups(found: Tables) -> list[tuple[str, int, Tables]]:
-    """Return event, place among the event's groups, and group of each hook of ours."""
     groups: list[tuple[str, int, Tables]] = []
     for event, value in _tables(found, "hooks").items():
         for place, group in enumerate(cast("list[Any]", value) if isinstance(value, list) else []):
@@ -294,7 +293,6 @@ def _join_groups(sections: list[Section]) -> list[Section]:
 
 
 def _split_sections(text: str) -> list[Section]:
-    """Return the tables of a configuration in order: the name, and the text up to the next header."""
     sections: list[tuple[tuple[str, ...], list[str]]] = [((), [])]
     for line in text.splitlines(keepends=True):
         name = _read_header(line)

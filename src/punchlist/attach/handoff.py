@@ -19,7 +19,7 @@ from punchlist.core.programs import PROGRAMS
 from punchlist.core.todo import TodoItem
 from punchlist.errors import HandoffRefused, SessionUnknown
 from punchlist.logs.programs import find_program
-from punchlist.settings.environment import own_secrets
+from punchlist.settings.environment import find_local_root, own_secrets
 from punchlist.store import Transaction
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
@@ -48,14 +48,16 @@ class Handoff(Struct, frozen=True):
 def make_handoff(board: Board, session: str, to: str, *, by: str) -> Handoff:
     """Offer a session to another host: record that, and return the command with its prompt.
 
-    Raise `SessionUnknown`, or `HandoffRefused` if the host is not attached to this board.
+    Raise `SessionUnknown`, or `HandoffRefused` if the host is not attached to this board. A session that began on a
+    machine of the team goes to another one, whose host is attached there.
     """
     host = PROGRAMS[to]
-    project = board.store.read(lambda tx: tx.session_folder(session))
+    project, machine = board.store.read(lambda tx: (tx.session_folder(session), tx.find_machine(session)))
     if project is None:
         raise SessionUnknown(session=session)
     attachment = find_attachment(host)
-    if attachment is None or os.path.realpath(attachment.board) != os.path.realpath(board.store.path):
+    is_attached = attachment is not None and os.path.realpath(attachment.board) == board.store.files
+    if not machine and not is_attached:
         problem = f"{host.title} is not attached to this board, and could not continue the list"
         raise HandoffRefused(problem=f"{problem}; `punchlist attach {to}` attaches it.")
     token, now = os.urandom(8).hex(), board.now()
@@ -69,8 +71,8 @@ def make_handoff(board: Board, session: str, to: str, *, by: str) -> Handoff:
             tx.add_events(row, [Draft("session.handed_off", {"from": source, "to": to})], by=by, at=now)
 
     board.store.transact(work)
-    command = [find_program(host) or host.command, prompt]
-    return Handoff(session, source, to, project, command, prompt)
+    program = host.command if machine else find_program(host) or host.command
+    return Handoff(session, source, to, find_local_root(project), [program, prompt], prompt)
 
 
 # The prompt.

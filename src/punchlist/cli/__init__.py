@@ -66,10 +66,11 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
     },
     "Plumbing": {
         "hook": CommandEntry("events", "take a hook event of an agent from standard input"),
-        "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
+        "statusline": CommandEntry("statusline", "print up to three rows for the status bar of an agent"),
         "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
         "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
         "restore": CommandEntry("restore", "restore a list from an agent's transcript"),
+        "copy": CommandEntry("copy", "copy a board into another one, between SQLite and PostgreSQL too"),
         "prune": CommandEntry("sessions", "delete sessions without a change for a while"),
         "token": CommandEntry("serve", "make, list and revoke tokens for the server"),
         "flows": CommandEntry("flows", "list, show, cancel and resume flows, in the words of nexo's taskflow"),
@@ -79,12 +80,16 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
 """Every command, as the help groups them; `Plumbing` is shown with `--help --all` only."""
 
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+OVER_HTTP = ("answer", "brief", "doctor", "events", "now", "plan", "report", "status", "tasks", "todo", "todos", "top")
+"""The commands that also show and change the board of a server."""
+
 COMPATIBILITY = ("flows", "dialects")  # for what other programs brought; they come last
 
-_USAGE = "usage: punchlist [--db URL] COMMAND …"
+_USAGE = "usage: punchlist [--db URL | --server URL] COMMAND …"
 _END = """\
 options:
-  --db URL      the board: a path, `sqlite:///…` or `memory:` (by default $PUNCHLIST_DB, else your own)
+  --db URL      the board: a path, `postgresql://…` or `memory:` (by default $PUNCHLIST_DB, else your own)
+  --server URL  the server of a team's board, for the commands that can (by default $PUNCHLIST_SERVER)
   --version     print the version
   -h, --help    print this; `punchlist COMMAND --help` tells more about a command
   --help --all  print this with the plumbing: commands for hooks, shells and other programs
@@ -105,7 +110,10 @@ def program() -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code. An error is one sentence with the next step, never a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _open_closed_streams()
+    # Discard output to a stream that the shell closed before it started us (`>&-`).
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -122,13 +130,6 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-def _open_closed_streams() -> None:
-    """Discard output to a stream that the shell closed before it started us (`>&-`)."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
-
-
 def _run(arguments: list[str]) -> int:
     replace_unprintable()
     leading: list[str] = []
@@ -142,20 +143,27 @@ def _run(arguments: list[str]) -> int:
 
             print(f"punchlist {__version__}")
             return OK
-        if name != "--db" or not (given or arguments):
+        if name not in ("--db", "--server") or not (given or arguments):
             return complain(f"`{option}` is no option here, or lacks its value; see `punchlist --help`.")
-        leading = ["--db", value if given else arguments.pop(0)]
+        leading += [name, value if given else arguments.pop(0)]
     if not arguments or arguments[0] == "help":
         return _show_help(arguments)
     name = arguments.pop(0)
     if name not in COMMANDS:
         return complain(f"There is no command `{name}`{suggest(name, COMMANDS)}; see `punchlist --help`.")
+    if name not in (*OVER_HTTP, "attach") and _names_server([*leading, *arguments]):
+        return complain(f"`{name}` is for the machine of the board; run it there, without --server.")
     module = import_module(f"punchlist.cli.{COMMANDS[name].module}")
     # `tasks` has a `parse` that builds the parser of one verb: building those of all 24 takes 8 ms.
     parse = module.parse if hasattr(module, "parse") else load_parser(name).parse_args
     options = parse([*leading, *arguments])
     options.typed = [name, *arguments]
     return options.run(options) or OK
+
+
+def _names_server(words: list[str]) -> bool:
+    own = words[: words.index("--")] if "--" in words else words
+    return any(word.partition("=")[0] == "--server" for word in own)
 
 
 def load_parser(name: str) -> ArgumentParser:

@@ -29,18 +29,20 @@ from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.cli.todo import add_target, find_owner
 from punchlist.core.approval import Plan
 from punchlist.core.overview import PersonWait
-from punchlist.core.programs import short_id
+from punchlist.core.programs import find_alike
 from punchlist.core.todo import find_item
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow
 from punchlist.terminal.reports import name_task_list
-from punchlist.terminal.spans import Display, Line, Span, ago, plural, safe_line, show_name
-from punchlist.text import for_terminal, repair
-from punchlist.views.list_owners import MAIN, load_session_name
-from punchlist.views.now import answer_commands, view_wait
+from punchlist.terminal.spans import Display, Line, Span, safe_line, show_name
+from punchlist.text import for_terminal, plural, repair
+from punchlist.views.findings import ago
+from punchlist.views.list_owners import MAIN
+from punchlist.views.list_screen import load_session_names
+from punchlist.views.now import ReceiptView, answer_commands, name_place, view_waits
 
 if TYPE_CHECKING:
-    from punchlist.people.back_channel import Outcome
+    from punchlist.people.back_channel import Outcome, Step
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
@@ -50,6 +52,9 @@ _EXAMPLES = """\
 """
 _MOST_NAMED = 5
 _A_PLAN = re.compile(r"plan(-\d+)?")
+SENT_SECONDS = 1.0
+"""How long a person waits to learn that an idle agent is told now: its server sends the line within some 50 ms."""
+
 _RECEIPT_SECONDS = 3.0
 """With `--json`, how long to wait until the model of an idle agent has seen the answer."""
 
@@ -83,11 +88,14 @@ def _answer(options: Namespace) -> None:
         waits = _load_waits(board, options)
         wait = _find_wait(board, waits, query) or _find_by_item(board, options, query)
         before = board.store.last_seq()
-        outcome, said = resolve_wait(board, options, wait, query, text)
-        seconds = _RECEIPT_SECONDS if options.json else 0.0
-        receipt = deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
-    data = asdict(view_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
-    tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
+        outcome = resolve_wait(board, options, wait, query, text)
+        seconds = _RECEIPT_SECONDS if options.json else SENT_SECONDS
+        until: Step = "seen" if options.json else "sent"
+        receipt = deliver_outcome(board, wait, before, outcome, wait_seconds=seconds, until=until)
+        said = describe_outcome(board, wait, outcome, receipt)
+    shown = asdict(view_waits([wait])[0])
+    data = shown | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
+    tell(options, data, said)
 
 
 def _load_waits(board: Board, options: Namespace) -> list[PersonWait]:
@@ -104,7 +112,7 @@ def _list(options: Namespace) -> None:
         waits = _load_waits(board, options)
         now = board.now()
     if options.json:
-        show_json([view_wait(wait) for wait in waits])
+        show_json(view_waits(waits))
     elif waits:
         show(_lines(waits, detect_display(), now))
     else:
@@ -115,13 +123,14 @@ def _list(options: Namespace) -> None:
 
 def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iterator[Line]:
     dot = f" {display.glyphs.dot} "
+    alike = find_alike(wait.session for wait in waits)
     for wait in waits:
         place = show_name(wait.owner, display.glyphs) if wait.session else safe_line(name_task_list(wait.list))
         when = "" if wait.since is None else ago(wait.since, now)
         more = "".join(f"{dot}{part}" for part in (place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
-        for command in answer_commands(wait):
+        for command in answer_commands(wait, alike):
             yield (Span(f"    {safe_line(command)}", "dim"),)
 
 
@@ -130,21 +139,13 @@ def _why(wait: PersonWait) -> str:
         case "question":
             return wait.text
         case "plan":
-            return f"a plan to approve or reject; `{_plan_command(wait)}` shows it"
+            shows = f"punchlist plan show{name_place(wait.session, wait.agent)}"
+            return f"a plan to approve or reject; `{shows}` shows it"
         case "item":
             blocked = f"blocked, waits on {wait.on}" if wait.on else "blocked"
             return f"{blocked}: {wait.text}" if wait.text else blocked
         case _:
             return f"a {wait.kind} that waits for a person"
-
-
-def _plan_command(wait: PersonWait) -> str:
-    return f"punchlist plan show {_name_place(wait.session, wait.agent)}"
-
-
-def _name_place(session: str, agent: str) -> str:
-    """Return the options that mean the plan of one agent."""
-    return f"--session {shlex.quote(short_id(session))}{'' if agent == MAIN else f' --agent {shlex.quote(agent)}'}"
 
 
 # Resolving.
@@ -169,13 +170,13 @@ def _find_wait(board: Board, waits: Sequence[PersonWait], query: str) -> PersonW
     if len({wait.session for wait in found}) == 1:
         found = [wait for wait in found if wait.agent == MAIN] or found
     if len(found) > 1:
-        commands = "; ".join(f"`{answer_commands(wait)[0]}`" for wait in found[:_MOST_NAMED])
+        alike = find_alike(wait.session for wait in found)
+        commands = "; ".join(f"`{answer_commands(wait, alike)[0]}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
     return found[0] if found else None
 
 
 def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
-    """Return the wait of the item that the query means on a list; raise why there is none."""
     if not (options.list or options.project):  # those name a place in which no item is looked for
         agent = find_owner(board, options, query, wanted="question")
         item = find_item(agent.todos.items, query)
@@ -187,27 +188,33 @@ def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
     raise EditRefused(problem=f'Nothing that waits matched "{query}"; `punchlist answer` lists what does.')
 
 
-def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[Outcome, str]:
-    """Resolve a wait; return what was done in a word, and the rest of the sentence."""
+def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> Outcome:
+    """Resolve a wait; return what was done in a word."""
     from punchlist.people import back_channel
 
     if wait.kind == "question" and not text:
         raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
     if wait.kind == "plan" and not _is_decision(wait, query, text):
         ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
-        shows = f"`{_plan_command(wait)}` shows it"
+        shows = f"`punchlist plan show{name_place(wait.session, wait.agent)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
     check_person("Nothing was answered", decides=True)
-    outcome = back_channel.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
+    person = find_doubt(options) is None
+    return back_channel.resolve_wait(board, wait, text, by=author(options), person=person)
+
+
+def describe_outcome(board: Board, wait: PersonWait, outcome: Outcome, receipt: ReceiptView | None) -> str:
+    """Return what was done, and when its agent hears it."""
+    from punchlist.people.back_channel import describe_hearing
+
+    said = f"{outcome.capitalize()}: {safe_line(wait.title)}"
     match wait.kind:
         case "task":
-            return outcome, f" (task {wait.id})."
+            return f"{said} (task {wait.id})."
         case "flow":
-            return outcome, f" (flow {wait.id[:8]})."
+            return f"{said} (flow {wait.id[:8]})."
         case _:
-            is_approval = outcome == "approved"
-            heard = back_channel.describe_hearing(board, wait.session, wait.agent, is_approval=is_approval)
-            return outcome, f". {safe_line(heard)}"
+            return f"{said}. {safe_line(describe_hearing(board, wait.session, wait.agent, receipt))}"
 
 
 def _is_decision(wait: PersonWait, query: str, text: str) -> bool:
@@ -256,7 +263,7 @@ def plan_parser() -> Parser:
 def _show_plan(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         row = next(iter(_find_candidates(board, options)), None)
-        name = "" if row is None else load_session_name(board.store, row.session, row.agent)
+        name = "" if row is None else load_session_names(board, row.session).name(row.session, row.agent)
         now = board.now()
     if options.json:
         show_json(None if row is None else plan_data(row, now))
@@ -288,7 +295,8 @@ def _decide(options: Namespace) -> None:
         row = _find_undecided(board, options)
         check_person("Nothing was decided", decides=True)
         agent = board.agent(row.agent, session=row.session, project=row.project)
-        by, person = author(options), find_doubt(options) is None
+        person = find_doubt(options) is None
+        by, before = author(options), board.store.last_seq()
         if options.reason is None:
             plan = agent.approve_plan(options.revision, by=by, todos=options.todos, person=person)
             deed = f"Approved revision {plan.revision}"
@@ -297,8 +305,10 @@ def _decide(options: Namespace) -> None:
         else:
             plan = agent.reject_plan(" ".join(options.reason), by=by, revision=options.revision, person=person)
             deed = f"Rejected revision {plan.revision}"
-        heard = describe_hearing(board, row.session, row.agent, is_approval=options.reason is None)
-        deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=options.reason is None)
+        receipt = deliver(
+            board, row.session, row.agent, before, is_approval=options.reason is None, wait=SENT_SECONDS, until="sent"
+        )
+        heard = describe_hearing(board, row.session, row.agent, receipt)
         now = board.now()
     tell(options, plan_data(row._replace(plan=plan), now), f"{deed}. {safe_line(heard)}")
 
@@ -319,7 +329,8 @@ def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
             if (not session or row.session == session) and options.agent in (None, row.agent)
         ]
         if rows:
-            return rows if session else prefer_running(board, rows)
+            # `plan show --session S` means the main agent's.
+            return sorted(rows, key=lambda row: row.agent != MAIN) if session else prefer_running(board, rows)
     return []
 
 
@@ -330,7 +341,7 @@ def _find_undecided(board: Board, options: Namespace) -> PlanRow:
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
         typed = shlex.join(["punchlist", *options.typed])
-        ways = "; ".join(f"`{typed} {_name_place(row.session, row.agent)}`" for row in rows[:_MOST_NAMED])
+        ways = "; ".join(f"`{typed}{name_place(row.session, row.agent)}`" for row in rows[:_MOST_NAMED])
         raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {ways}.")
     return rows[0]
 
@@ -377,10 +388,10 @@ def _plan_lines(row: PlanRow, name: str, now: datetime) -> Iterator[Line]:
     if plan.waits(now):
         steps = len(plan.todos.items)
         todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
-        place = safe_line(_name_place(row.session, row.agent))
+        place = safe_line(name_place(row.session, row.agent))
         yield ()
-        yield (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),)
-        yield (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),)
+        yield (Span(f"punchlist plan approve {plan.revision} {place.strip()}{todos}", "dim"),)
+        yield (Span(f"punchlist plan reject {plan.revision} REASON {place.strip()}", "dim"),)
 
 
 def _revision_line(plan: Plan, now: datetime) -> Line:

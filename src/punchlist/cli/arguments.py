@@ -12,23 +12,12 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from punchlist.cli import UNUSABLE, complain
+from punchlist import errors
+from punchlist.cli import OVER_HTTP, UNUSABLE, complain
 from punchlist.cli.terminal import columns, is_typed
 from punchlist.core.programs import doubt_person, short_id
-from punchlist.errors import (
-    AgentUnknown,
-    BoardMissing,
-    FolderMissing,
-    InvalidInput,
-    PersonDoubted,
-    PunchlistError,
-    SessionAmbiguous,
-    SessionUnknown,
-    StoreFailed,
-    StoreFull,
-    suggest,
-)
 from punchlist.settings.environment import login_name
+from punchlist.settings.servers import check_server
 from punchlist.settings.table import read_age, read_setting
 
 if TYPE_CHECKING:
@@ -44,6 +33,9 @@ _SHORTEST_PART = 4
 
 _MOST_SESSIONS = 5
 """Sessions that are named where a part of an id may mean several."""
+
+_MOST_LOADED = 10_000
+"""Sessions of a server among which one is looked for."""
 
 _MOST_READ = 16 * 1024 * 1024
 """Characters that are read of a file: far more than any list has, and less than would fill the memory."""
@@ -94,7 +86,7 @@ class Parser(ArgumentParser):
         if action.nargs != argparse.PARSER:
             what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
             known = f"; use one of {', '.join(action.choices)}"
-        self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
+        self.error(f"There is no {what} `{value}`{errors.suggest(str(value), action.choices)}{known}")
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
@@ -116,6 +108,9 @@ class Parser(ArgumentParser):
         """Add `--db`. It has no default, so that a verb without it does not hide the one given before."""
         where = "the board (default: $PUNCHLIST_DB, else your own)"
         self.add_argument("--db", metavar="URL", default=argparse.SUPPRESS, help=where)
+        if self.prog.split()[1] in OVER_HTTP:
+            server = "the server of the board (default: $PUNCHLIST_SERVER, else `server` of the settings)"
+            self.add_argument("--server", metavar="URL", default=argparse.SUPPRESS, help=server)
 
     def add_json(self, *, lines: bool = False) -> None:
         self.add_argument("--json", action="store_true", help="print JSON, one line each" if lines else "print JSON")
@@ -157,7 +152,7 @@ def insert_verb(words: list[str], first: str) -> list[str]:
 def find_verb(words: list[str]) -> int:
     """Return the index of the verb, which stands after a `--db`."""
     place = 0
-    while words[place : place + 1] and words[place].partition("=")[0] == "--db":
+    while words[place : place + 1] and words[place].partition("=")[0] in ("--db", "--server"):
         place += 1 if "=" in words[place] else 2
     return place
 
@@ -181,7 +176,8 @@ def author(options: Namespace) -> str:
 
 def find_doubt(options: Namespace) -> str | None:
     """Return why this command is not counted as a person's word; None if it is."""
-    other = options.by if options.by != login_name() else None
+    by: str | None = getattr(options, "by", None)
+    other = by if by != login_name() else None
     return doubt_person(os.environ, is_terminal=is_typed(), author=other)
 
 
@@ -191,7 +187,7 @@ def check_person(deed: str, *, decides: bool = False) -> None:
     doubt = doubt_person(os.environ, is_terminal=is_terminal)
     if doubt is not None:
         where = "`punchlist top`, the page or another terminal" if decides else "a terminal of your own"
-        raise PersonDoubted(deed=deed, doubt=doubt, where=where)
+        raise errors.PersonDoubted(deed=deed, doubt=doubt, where=where)
 
 
 def explain_doubt(doubt: str) -> str:
@@ -210,34 +206,51 @@ def parse_count(text: str) -> int:
 
 def parse_age(text: str) -> timedelta:
     """Return the length of a time such as `12h`, `30d` or `8w`."""
-    if not re.fullmatch("[0-9]{1,5}[hdw]", text):
+    if not re.fullmatch("[0-9]{1,5} ?[hdw]", text):
         raise argparse.ArgumentTypeError(f"`{text}` is no age; use 12h, 30d or 8w")
     return read_age(text)
 
 
 def board_url(options: Namespace, *, reads: bool = False) -> str | None:
     """Return the URL of `--db`. A folder that it names has to exist, with `reads` the file too: it may be mistyped."""
-    from punchlist.store import store_path  # dear: `mcp` answers its first requests without the store
+    from punchlist.store import is_address, store_path  # dear: `mcp` answers its first requests without the store
 
     url = getattr(options, "db", None)
     path = "" if url is None else store_path(url)
+    if is_address(path):
+        return url
     if path and reads and not os.path.lexists(path):
-        raise BoardMissing(path=path)
+        raise errors.BoardMissing(path=path)
     if path and not os.path.lexists(folder := os.path.dirname(path)):
-        raise FolderMissing(folder=folder)
+        raise errors.FolderMissing(folder=folder)
     return url
+
+
+def find_server(options: Namespace) -> str:
+    """Return the server whose board is meant; empty for a board of this machine, which `--db` names."""
+    given: str | None = getattr(options, "server", None)
+    if given is None and (getattr(options, "db", None) or options.typed[0] not in OVER_HTTP):
+        return ""
+    url: str = read_setting("server", given)
+    return check_server(url) if url else ""
 
 
 def has_inbox(url: str | None) -> bool:
     """True if hooks of agents left events next to the board that no process has ingested yet."""
-    from punchlist.store import store_path
+    from punchlist.store import side_path
 
-    path = store_path(url)
-    return bool(path) and os.path.lexists(f"{os.path.realpath(path)}.inbox")
+    path = side_path(url)
+    return bool(path) and os.path.lexists(f"{path}.inbox")
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
     """Open the board that is meant. With `reads`, the file of `--db`, the session and the agent have to exist."""
+    if server := find_server(options):
+        from punchlist.remote.board import RemoteBoard  # most boards are here
+
+        board = RemoteBoard(server, is_typed=find_doubt(options) is None)
+        _settle_names(board, options, reads=reads)
+        return board
     from punchlist.board import Board  # dear: most that show something do with a reader
 
     url = board_url(options, reads=reads)
@@ -248,7 +261,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
 
         try:
             ingest(board)
-        except (StoreFull, StoreFailed):
+        except (errors.StoreFull, errors.StoreFailed):
             if not reads:  # the inbox stays; what is on the board can still be shown
                 board.close()
                 raise
@@ -260,10 +273,12 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
     """Open the board that is meant, for a command that shows lists, sessions or events; without `reads`, later ones."""
     from punchlist.reader import BoardReader
 
+    if find_server(options):
+        return open_board(options, reads=reads)
     url = board_url(options, reads=reads)
     if has_inbox(url):
         # To ingest needs more than a reader. If it fails the inbox stays; what is on the board can still be shown.
-        with suppress(StoreFull, StoreFailed):
+        with suppress(errors.StoreFull, errors.StoreFailed):
             open_board(options).close()
     board = BoardReader.open(url)
     _settle_names(board, options, reads=reads)
@@ -277,14 +292,14 @@ def _settle_names(board: BoardReader, options: Namespace, *, reads: bool) -> Non
         if reads:
             check_session(board, options)
             _check_agent(board, options)
-    except PunchlistError:
+    except errors.PunchlistError:
         board.close()
         raise
 
 
 def settle_due_tasks(board: BoardReader) -> None:
     """Bring tasks up to date whose lease or timer has ended, before they are shown."""
-    if board.store.read(lambda tx: tx.tasks.lists_due(board.now())):
+    if not board.is_remote and board.store.read(lambda tx: tx.tasks.lists_due(board.now())):
         from punchlist.board import Board, settle_due  # tasks are a third of all that a command loads
 
         settle_due(Board(board.store))
@@ -293,11 +308,13 @@ def settle_due_tasks(board: BoardReader) -> None:
 def _check_agent(board: BoardReader, options: Namespace) -> None:
     session: str | None = getattr(options, "session", None)
     agent: str | None = getattr(options, "agent", None)
-    if not agent:
+    if not agent or board.is_remote:
         return
     known = board.store.read(lambda tx: tx.agent(session, agent) is not None if session else tx.has_agent(agent))
     if not known:
-        raise AgentUnknown(agent=agent, where=f"in session `{short_id(session)}`" if session else "on this board")
+        raise errors.AgentUnknown(
+            agent=agent, where=f"in session `{short_id(session)}`" if session else "on this board"
+        )
 
 
 def complete_session(board: BoardReader, options: Namespace, name: str = "session") -> None:
@@ -307,24 +324,34 @@ def complete_session(board: BoardReader, options: Namespace, name: str = "sessio
     """
     given: str | None = getattr(options, name, None)
     part = (given or "").removesuffix("…").removesuffix("...")  # as tables cut it
-    if len(part) < _SHORTEST_PART or board.store.read(lambda tx: tx.session_project(given or "")) is not None:
+    if len(part) < _SHORTEST_PART or _has_session(board, given or ""):
         return
-    found = board.store.read(lambda tx: tx.list_sessions_by_part(part, _MOST_SESSIONS))
+    if board.is_remote:
+        every = [one.id for one in board.sessions(limit=_MOST_LOADED)]
+        found = [one for one in every if one.startswith(part) or one.endswith(part)][:_MOST_SESSIONS]
+    else:
+        found = board.store.read(lambda tx: tx.list_sessions_by_part(part, _MOST_SESSIONS))
     if len(found) == 1:
         setattr(options, name, found[0])
     elif found:
         more = ", …" if len(found) == _MOST_SESSIONS else ""
-        raise SessionAmbiguous(session=part, names=", ".join(f"`{one}`" for one in found) + more)
+        raise errors.SessionAmbiguous(session=part, names=", ".join(f"`{one}`" for one in found) + more)
 
 
 def check_session(board: BoardReader, options: Namespace) -> None:
     """Raise `SessionUnknown` if `--session` names none of its sessions."""
     session: str | None = getattr(options, "session", None)
-    if session and board.store.read(lambda tx: tx.session_project(session)) is None:
-        raise SessionUnknown(session=session)
+    if session and not _has_session(board, session):
+        raise errors.SessionUnknown(session=session)
 
 
-# Files: read whole, replaced whole or not at all, never written through a link.
+def _has_session(board: BoardReader, session: str) -> bool:
+    if board.is_remote:
+        return any(one.id == session for one in board.sessions(limit=_MOST_LOADED))
+    return board.store.read(lambda tx: tx.session_project(session)) is not None
+
+
+# Files: read whole, never written through a link.
 
 
 def read_file(path: str) -> str:
@@ -338,30 +365,8 @@ def read_file(path: str) -> str:
 def check_place(path: str) -> None:
     """Raise if a file of that name cannot be put there."""
     if os.path.islink(path):
-        raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
+        raise errors.InvalidInput(
+            problem=f"`{path}` is a symbolic link and is not written through; name its target instead."
+        )
     if os.path.isdir(path):
-        raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
-
-
-def replace_file(path: str, text: str, *, private: bool = False) -> None:
-    """Put a new file in place of the old one, whole or not at all; a `private` one is readable by its owner alone.
-
-    An `OSError` names the file that was asked for. A link that appears meanwhile is replaced, never followed.
-    """
-    folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        handle = os.open(temporary, flags, 0o600 if private else 0o666)
-        with open(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path) and not private:
-            os.chmod(temporary, os.stat(path).st_mode & 0o777)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from error
-    finally:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
+        raise errors.InvalidInput(problem=f"`{path}` is a folder; name a file in it.")

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import BooleanOptionalAction, Namespace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Struct
 
 from punchlist.attach.attachments import (
     ChangePlan,
     find_status_line,
+    list_attached,
     make_board_folder,
     plan_attach,
     plan_detach,
@@ -18,22 +25,41 @@ from punchlist.attach.attachments import (
 from punchlist.attach.file_changes import show_change
 from punchlist.attach.plugin import NAME, find_launch, server_entry
 from punchlist.attach.status import HostStatus, find_status, list_second_servers
+from punchlist.attach.team import (
+    TeamStatus,
+    choose_projects,
+    describe_delivery,
+    find_team_status,
+    join_team,
+    leave_team,
+)
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, check_person, command_parser
+from punchlist.cli.arguments import Parser, board_url, check_person, command_parser, find_server, open_reader
 from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
-from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.errors import SettingsFileInvalid
+from punchlist.core.programs import ATTACHABLE, AgentProgram, doubt_person
+from punchlist.errors import (
+    AttachRefused,
+    PersonDoubted,
+    PunchlistError,
+    ServerRefused,
+    ServerUnreachable,
+    SettingsFileInvalid,
+)
 from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.settings.environment import find_project
 from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
-from punchlist.store import store_path
-from punchlist.terminal.spans import plural, safe_line
-from punchlist.text import for_terminal
+from punchlist.settings.servers import check_server, read_token
+from punchlist.settings.table import Share, Steer, load_settings
+from punchlist.store import side_path
+from punchlist.terminal.spans import safe_line
+from punchlist.text import for_terminal, plural
 
 _ATTACH_EXAMPLES = """\
   punchlist attach claude-code              show what is written, ask, write it
   punchlist attach claude-code --yes --statusline
   punchlist attach mcp --print              an MCP server for any other program
+  punchlist attach claude-code --server https://board.example.org
+                                            its sessions in this project go to your team's board
 """
 
 _STATES = {
@@ -58,6 +84,14 @@ def parser() -> Parser:
         "--force", action="store_true", help="also if the agent is not found, or Punchlist is not installed for good"
     )
     made.add_argument("--print", action="store_true", help="with mcp: print the server's configuration")
+    text = "report to a team's server; asks for the token, or takes $PUNCHLIST_TOKEN or a line of standard input"
+    made.add_argument("--server", metavar="URL", help=text)
+    text = "with --server: a project that reports to it, by the address of its repository (default: this one)"
+    made.add_argument("--project", action="append", metavar="URL", help=text)
+    text = "with --server: send a line of each tool call (`lines`), or none (`grades`)"
+    made.add_argument("--share", choices=get_args(Share), help=text)
+    text = "with --server: whose words begin a turn of an idle agent: those of the token's `owner`, or of the `team`"
+    made.add_argument("--steer", choices=get_args(Steer), help=text)
     return made
 
 
@@ -90,7 +124,7 @@ def trust_parser() -> Parser:
 
 
 def _attach(options: Namespace) -> int:
-    board = store_path(board_url(options))
+    board = side_path(board_url(options))
     if not board:
         return complain("A board in memory ends with its program; name a file with --db or $PUNCHLIST_DB.")
     if options.agent == "mcp":
@@ -111,10 +145,96 @@ def _attach(options: Namespace) -> int:
         return complain(f"{problem} Install it (`pipx install`, `uv tool install`), or attach with --force.", FAILED)
     if options.statusline is not None and host.name != "claude-code":
         return complain(f"{host.title} has no status line of this kind; leave --statusline out.", UNUSABLE)
+    if not options.server:
+        if options.project or options.share or options.steer:
+            return complain("--project, --share and --steer say what goes to a --server; name it.", UNUSABLE)
+        return _write_attachment(options, host, board)
+    server, projects = check_server(options.server), choose_projects(options.project)
+    doubt = doubt_person(os.environ, is_terminal=options.yes or is_typed())
+    if doubt is not None:
+        raise PersonDoubted(deed="Nothing was shared", doubt=doubt, where="a terminal of your own")
+    for line in _describe_sharing(server, projects, options.share or "lines", options.steer or "owner"):
+        print(line)
+    if not options.yes and not ask("Send this from now on?"):
+        print("Nothing was changed.")
+        return FAILED
+    token = os.environ.get("PUNCHLIST_TOKEN") or _ask_token(server)
+    if not token:
+        return complain("Nothing was changed: the server's token is missing; `punchlist token create` makes one there.")
+    known = _ask_server(server, token.strip(), projects, options.steer or "owner")
+    code = _write_attachment(options, host, board)
+    if code == OK:
+        join_team(server, token.strip(), projects, share=options.share, steer=options.steer)
+        print(known)
+        print(
+            f"Sessions in {plural(len(projects), 'project')} go to {server}; `punchlist status` says how that stands."
+        )
+    return code
+
+
+def _describe_sharing(server: str, projects: Sequence[str], share: str, steer: str) -> Iterator[str]:
+    """Say what leaves this machine, and what comes back."""
+    yield f"Sessions in these projects go to {safe_line(server)}, and nothing else does:"
+    yield from (f"  {safe_line(one)}" for one in projects)
+    lines = ", each with a line of at most 160 characters" if share == "lines" else ", without their lines"
+    yield f"What is sent: lists, plans, questions and the first words of prompts; tool calls{lines}. Secrets are masked"
+    yield "before that; whole outputs and contents of files are never sent."
+    who = "the owner of its token" if steer == "owner" else "everyone there"
+    yield f"What comes back: answers, edits and decisions made there. Words of {who} begin a turn of an idle agent."
+
+
+class _KnownMachine(Struct):
+    """A machine as its server knows it by the token: the reply to a heartbeat."""
+
+    name: str
+    owner: str
+    projects: list[str]
+
+
+def _ask_server(server: str, token: str, projects: Sequence[str], steer: str) -> str:
+    """Return as whom the server knows this machine; raise what it refuses. One that is away may come back later."""
+    from punchlist.remote.connection import Connection
+
+    connection = Connection(server, token)
+    try:
+        reply = connection.request("POST", "/machine/heartbeat", body={"at": time.time(), "steer": steer})
+        known = msgspec.json.decode(reply.body, type=_KnownMachine)
+    except ServerUnreachable as error:
+        return f"{error} What waits goes there once it answers."
+    except msgspec.DecodeError:
+        problem = "its answer is not Punchlist's"
+        raise ServerRefused(url=server, problem=problem, next="check its address") from None
+    finally:
+        connection.close()
+    missing = [one for one in projects if one not in known.projects and "*" not in known.projects]
+    if missing:
+        problem = f"The token of {known.name} was not made for {', '.join(missing)}"
+        words = " ".join(f"--project https://{one}" for one in [*known.projects, *missing])
+        raise AttachRefused(problem=f"{problem}; on the server: `punchlist token renew {known.name} {words}`.")
+    return f"The server knows this machine as {safe_line(known.name)}, of {safe_line(known.owner)}."
+
+
+def _ask_token(server: str) -> str:
+    """Return the token that a person types unseen, or the line of a pipe; else the one that is kept already."""
+    import getpass
+
+    if is_typed():
+        given = getpass.getpass(f"Token for {safe_line(server)}: ")
+    else:
+        given = sys.stdin.readline(1_000)
+    if not given.strip():
+        with suppress(PunchlistError):
+            return read_token(server)
+    return given
+
+
+def _write_attachment(options: Namespace, host: AgentProgram, board: str) -> int:
     wanted = options.statusline
     if wanted is None and not options.yes and host.name == "claude-code" and find_status_line(host) != "ours":
         wanted = ask("Show the list under the prompt, as Claude Code's status line?", default=True)
     plan = plan_attach(host, board, status_line=wanted)
+    for sentence in list_second_servers(host) if host.name == "claude-code" else ():
+        print(sentence)
     if not plan.changes:
         make_board_folder(board)
         print(f"{host.title} is attached to {shorten_home(board)} and up to date; nothing to write.")
@@ -125,9 +245,6 @@ def _attach(options: Namespace) -> int:
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
-    if host.name == "claude-code":
-        for sentence in list_second_servers(host):
-            print(sentence)
     print(f"{host.title} is attached. Restart `{host.command}`{f': {host.restart}' if host.restart else ''}.")
     return OK
 
@@ -144,6 +261,8 @@ def _detach(options: Namespace) -> int:
         return FAILED
     remove_board_folder()
     print(f"{host.title} is detached. Sessions that run now keep the tool until they end.")
+    if not list_attached() and (server := leave_team()) is not None:
+        print(f"Nothing goes to {safe_line(server)} any more, and its token is deleted here.")
     return OK
 
 
@@ -167,16 +286,45 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
 
 
 def _show_status(options: Namespace) -> None:
+    server = find_server(options)
+    checks = []
+    if server:
+        from punchlist.cli.doctor import check_server  # most have no server
+
+        checks = list(check_server(server))
     found = [find_status(host) for host in ATTACHABLE.values()]
+    team = _find_team_status(options)
     if options.json:
-        show_json({"agents": found, **_view_project_checks(find_project().folder)})
+        about = {"server": checks} if checks else {}
+        show_json({**about, "agents": found, "team": team, **_view_project_checks(find_project().folder)})
         return
+    for check in checks:
+        print(f"Server: {safe_line(check.text)}")
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
     for line in _describe_project_checks(find_project().folder):
         print(line)
+    for line in () if team is None else _describe_team(team):
+        print(line)
+
+
+def _find_team_status(options: Namespace) -> TeamStatus | None:
+    if not load_settings().team.server or not os.path.exists(side_path(board_url(options))):
+        return find_team_status(None)
+    with open_reader(options) as board:
+        return find_team_status(board)
+
+
+def _describe_team(team: TeamStatus) -> Iterator[str]:
+    here = "" if team.is_here else "; this folder is none of them"
+    projects = ", ".join(map(safe_line, team.projects)) or "none"
+    yield f"Team board {safe_line(team.server)}: gets the sessions in {projects}{here}"
+    how = "with a line of each call" if team.share == "lines" else "without lines of calls"
+    who = "the token's owner" if team.steer == "owner" else "the team"
+    yield f"  - sent: lists, plans, prompts' first words and calls, {how}; words of {who} wake idle agents"
+    yield f"  - {describe_delivery(team)}"
 
 
 def _describe(status: HostStatus, host: AgentProgram) -> str:

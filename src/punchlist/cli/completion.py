@@ -3,8 +3,6 @@
 The script asks the program at each Tab: `punchlist completion --complete WORD…` prints what may be the last word.
 """
 
-from __future__ import annotations
-
 import argparse
 from argparse import Action, ArgumentParser, Namespace
 from typing import Any, Literal, cast, get_args, get_origin
@@ -144,7 +142,6 @@ def find_offers(words: list[str]) -> tuple[dict[str, str], bool]:
 
 
 def _find_option(parser: ArgumentParser, name: str) -> Action | None:
-    """Return the option of that name, if a value follows it."""
     found = _list_options(parser).get(name)
     return None if found is None or found.nargs == 0 else found
 
@@ -164,7 +161,6 @@ def _list_verbs(parser: ArgumentParser) -> dict[str, ArgumentParser]:
 
 
 def _list_next(parser: ArgumentParser, place: list[str]) -> tuple[dict[str, str], bool]:
-    """Return the positional words that may come next, each with its help, and whether a file may."""
     if place[:2] == ["config", "set"] and len(place) > 2:
         entry = list_entries().get(place[2])
         return dict.fromkeys(_list_setting_values(entry) if entry else (), ""), False

@@ -1,7 +1,5 @@
 """`punchlist config`: show the settings and where they come from, and write one into the settings file."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from typing import Any
@@ -10,18 +8,8 @@ from punchlist.cli.arguments import Parser, check_person, command_parser
 from punchlist.cli.terminal import show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError
 from punchlist.mcp.server import ToolSet
-from punchlist.settings import default_path, settings_path
-from punchlist.settings.table import (
-    HIDDEN,
-    SettingEntry,
-    find_entry,
-    list_entries,
-    load_settings,
-    load_settings_table,
-    parse_words,
-    set_setting,
-    show_value,
-)
+from punchlist.settings import default_path, settings_path, table
+from punchlist.store.files import hide_password
 from punchlist.terminal.spans import Line, Span, Style, safe_line
 
 _EXAMPLES = """\
@@ -50,14 +38,14 @@ def parser() -> Parser:
 
 
 def _get(options: Namespace) -> None:
-    entries = [find_entry(options.key)] if options.key else list(list_entries().values())
-    load_settings()  # a file that cannot be used is refused here
-    in_file = load_settings_table()
+    entries = [table.find_entry(options.key)] if options.key else list(table.list_entries().values())
+    table.load_settings()  # a file that cannot be used is refused here
+    in_file = table.load_settings_table()
     found = [_find_value(entry, in_file) for entry in entries]
     if not options.key:  # a list is looked at by others, too
         for entry, one in zip(entries, found, strict=True):
             if entry.is_secret and one["value"]:
-                one["value"] = HIDDEN
+                one["value"] = table.HIDDEN
     if options.json:
         show_json(found[0] if options.key else found)
     elif options.key:
@@ -75,10 +63,10 @@ def _line(one: dict[str, Any], key_column: int, source_column: int) -> Line:
 
 
 def _show_value(one: dict[str, Any]) -> str:
-    return safe_line(show_value(one["value"])) or "-"
+    return safe_line(table.show_value(one["value"])) or "-"
 
 
-def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> dict[str, Any]:
+def _find_value(entry: table.SettingEntry, in_file: dict[str, Any]) -> dict[str, Any]:
     """Return a setting as it is in force. Patterns of secrets add up, all other settings replace each other."""
     value, source = default_path() if entry.key == "db" else entry.default, "default"
     if entry.key in in_file:
@@ -87,25 +75,30 @@ def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> dict[str, Any]:
     if text and entry.key == "redact":
         value, source = [*value, text], "environment" if source == "default" else "environment and file"
     elif text:
-        value, source = text if entry.key == "db" else parse_words(entry, [text], name=entry.variable), "environment"
+        value, source = (
+            text if entry.key == "db" else table.parse_words(entry, [text], name=entry.variable),
+            "environment",
+        )
     described = {"allowed": entry.allowed, "meaning": entry.meaning, "variable": entry.variable}
+    value = hide_password(str(value)) if entry.key == "db" else value
     return {"key": entry.key, "value": value, "source": source, **described}
 
 
 def _set(options: Namespace) -> None:
-    entry = find_entry(options.key)
-    value = parse_words(entry, options.words)
-    if entry.key in ("checks", "decide_without_terminal"):
+    entry = table.find_entry(options.key)
+    value = table.parse_words(entry, options.words)
+    if entry.key in ("checks", "decide_without_terminal") or entry.key.startswith("team."):
         check_person(f"`{entry.key}` was not set")
     if entry.key == "dialect":
         try:
             ToolSet(value)
         except PunchlistError as error:  # an unknown dialect, or two with the same tool
-            problem, shown = str(error).rstrip("."), safe_line(show_value(value))[:80]
+            problem, shown = str(error).rstrip("."), safe_line(table.show_value(value))[:80]
             raise ConfigInvalid(name="dialect", value=shown, problem=problem) from None
     path = settings_path()
-    set_setting(path, entry.key, value)
-    shown = HIDDEN if entry.is_secret and value else safe_line(show_value(value)) or "nothing"
+    table.set_setting(path, entry.key, value)
+    said = hide_password(value) if entry.key == "db" else value
+    shown = table.HIDDEN if entry.is_secret and value else safe_line(table.show_value(said)) or "nothing"
     print(f"Set {entry.key} to {shown} in {safe_line(path)}.")
     if entry.variable and os.environ.get(entry.variable):
         print(f"${entry.variable} is set, too, and is above the file.")

@@ -1,7 +1,5 @@
 """`punchlist demo`: three scripted agents at work on a real board, live in the terminal."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import os
@@ -10,18 +8,22 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.screen import Screen, can_draw
 from punchlist.cli.terminal import detect_display, show
-from punchlist.terminal.lists import Frame, board_lines, find_news, frame_lines
+from punchlist.terminal.lists import Frame, board_lines, find_news, frame_lines, item_line
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, plain, safe_line
-from punchlist.testing.demo_script import PERSON, Scene, Troupe
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, plain, safe_line
+from punchlist.testing.demo_script import PERSON, STORY_ITEM, Scene, Troupe
+from punchlist.views.grades import load_reasons
 
 _TITLE = "Punchlist: three agents at work"
 _FRAME_SECONDS = 0.1
 _LONGEST_CAPTION = 90
+_STORY_COLUMNS = 100
 _COLOURS: dict[str, Style] = {
     "item.completed": "good",
     "item.blocked": "warning",
@@ -54,6 +56,7 @@ def _play(options: Namespace) -> None:
             _play_live(play, options.speed)
         else:
             _play_plainly(play, options.speed)
+        show(_open_item(play))
     show(_next_steps(session if board_url(options) else None))
 
 
@@ -130,6 +133,17 @@ def _play_plainly(play: Play, speed: float) -> None:
     print()
     rows = [row for row in play.rows if row.todos.items]
     show(board_lines(rows, display, now=play.board.now()))
+
+
+def _open_item(play: Play) -> Iterator[Line]:
+    """Yield the item that was failing and became verified, with its story."""
+    display = detect_display()
+    row = next(row for row in play.rows if row.agent == play.troupe.builder.name)
+    reasons = play.board.store.read(lambda tx: load_reasons(tx, [row]))
+    item = next(item for item in row.todos.items if item.content == STORY_ITEM)
+    yield ()
+    yield item_line(replace(item, notes=()), display, indent=1, reason=reasons[row.number][item.id])
+    yield from ((Span(f"   {line}", "dim"),) for note in item.notes for line in pack([note], _STORY_COLUMNS, ""))
 
 
 def _next_steps(session: str | None) -> Iterator[Line]:

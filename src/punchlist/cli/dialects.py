@@ -1,7 +1,5 @@
 """`punchlist dialects`: list the todo tools that agents may use, and what each cannot say."""
 
-from __future__ import annotations
-
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterator

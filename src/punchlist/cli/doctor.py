@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from punchlist import __version__
 from punchlist.attach.status import HostStatus, explain_native_todos, find_status, read_faults
+from punchlist.attach.team import describe_delivery, find_team_status
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
+from punchlist.cli.arguments import Parser, board_url, command_parser, find_server, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
@@ -25,12 +27,14 @@ from punchlist.logs.programs import find_home
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
 from punchlist.settings.table import list_entries, load_settings, read_setting
-from punchlist.store import store_path
+from punchlist.store import is_address, side_path, store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.migrate import list_backups
 from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import faults, inspect
-from punchlist.terminal.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
+from punchlist.terminal.spans import ASCII, Display, Line, Span, Style, safe_line
+from punchlist.text import plural
+from punchlist.views.findings import ago
 from punchlist_hook import log_path
 
 CheckState = Literal["ok", "info", "note", "wrong"]
@@ -79,15 +83,19 @@ def parser() -> Parser:
 
 
 def _examine(options: Namespace) -> int:
-    if options.rebuild and os.path.exists(store_path(board_url(options))):
+    if options.rebuild and os.path.exists(side_path(board_url(options))):
         with open_board(options) as board:
             board.rebuild_overviews()
             board.store.transact(lambda tx: tx.tasks.rebuild())
-    about_board = list(_check_board(options))
+    try:
+        server = find_server(options)
+    except ConfigInvalid:
+        server = ""  # said of the settings file below
+    about_board = list(_check_board(options) if not server else check_server(server))
     is_usable = all(checkup.state != "wrong" for checkup in about_board)
     is_current = all(checkup.name != "format" for checkup in about_board)
-    about_hooks = _check_hooks(options, is_current=is_current) if is_usable else ()
-    usual = "" if getattr(options, "db", None) or not is_usable else store_path(board_url(options))
+    about_hooks = _check_hooks(options, is_current=is_current) if is_usable and not server else ()
+    usual = "" if getattr(options, "db", None) or not is_usable or server else side_path(board_url(options))
     found = [
         Checkup("punchlist", "ok", __version__),
         Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})"),
@@ -107,7 +115,9 @@ def _examine(options: Namespace) -> int:
         rows = [*(checkup for checkup in found if checkup not in unset), Checkup("settings", "ok", others)]
         show(_lines(rows, detect_display()))
         print()
-        print(f"{plural(wrong, 'thing')} to mend." if wrong else "All is well.")
+        notes = sum(checkup.state == "note" for checkup in found)
+        but = f", but for {plural(notes, 'thing')} worth mending (!)" if notes else ""
+        print(f"{plural(wrong, 'thing')} to mend." if wrong else f"All is well{but}.")
     return FAILED if wrong else OK
 
 
@@ -138,12 +148,31 @@ def _check_settings_file() -> Checkup:
     return Checkup("settings file", "ok", path)
 
 
+def check_server(url: str) -> Iterator[Checkup]:
+    """Check the server of a board: that it is there, takes the token, and runs this version."""
+    from punchlist.remote.board import RemoteBoard  # only a server needs HTTP
+
+    try:
+        with RemoteBoard(url) as board:
+            about = msgspec.json.decode(board.connection.request("GET", "/openapi.json", prefix="").body)
+    except PunchlistError as error:
+        yield Checkup("server", "wrong", str(error))
+        return
+    version = about["info"]["version"]
+    yield Checkup("server", "ok", f"{url} takes the token, version {version}")
+    if version != __version__:
+        yield Checkup("server", "note", f"it runs {version}, this is {__version__}", "upgrade the older one")
+
+
 def _check_board(options: Namespace) -> Iterator[Checkup]:
     """Check the board's file. Nothing else is said about a path that is no board, or that may not be opened."""
     try:
         path = store_path(board_url(options))
         if not path:
             yield Checkup("board", "info", "in memory: it ends with the program")
+            return
+        if is_address(path):
+            yield from _check_database(options)
             return
         with faults(path):
             size = _find_size(path)
@@ -180,6 +209,16 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
     yield lock
     if lock.state == "ok":
         yield from _check_content(path)
+
+
+def _check_database(options: Namespace) -> Iterator[Checkup]:
+    """Check a board in PostgreSQL, which looks after its own files."""
+    with open_reader(options) as board:
+        counts = board.store.read(lambda tx: tx.count_rows())
+        names = ("session", "agent", "event")
+        yield Checkup("board", "ok", f"{board.store.path} in PostgreSQL")
+        said = ", ".join(plural(count, name) for count, name in zip(counts, names, strict=True))
+        yield Checkup("content", "ok", f"{said}; format {SCHEMA}")
 
 
 def _explain_wal(path: str) -> Checkup:
@@ -367,10 +406,14 @@ def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
 
 
 def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
-    path, now = store_path(board_url(options)), datetime.now(UTC)
+    path, now = side_path(board_url(options)), datetime.now(UTC)
     if path and _find_size(path) and is_current:  # to open an older board would upgrade it
         with open_reader(options) as board:
             heard = board.store.read(lambda tx: tx.hosts.conversations(None))[:1]
+            team = find_team_status(board)
+        if team is not None:
+            state = "wrong" if team.problem else "note" if team.dropped else "ok"
+            yield Checkup("team", state, f"{team.server}: {describe_delivery(team)}")
         for one in heard:
             yield Checkup("hooks", "ok", f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}")
         if not heard:

@@ -1,8 +1,5 @@
 """`punchlist events` and `hook`: show the log of the board, follow it live, and take the events of agents' hooks."""
 
-from __future__ import annotations
-
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
@@ -15,9 +12,10 @@ from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event, make_filter
 from punchlist.core.programs import ATTACHABLE, short_id
 from punchlist.reader import BoardReader
-from punchlist.store import store_path
+from punchlist.store import side_path
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import Display, Span, pad, safe_line
+from punchlist.terminal.spans import Span, pad, safe_line
+from punchlist.views.list_screen import load_session_names
 
 Filter = Callable[[Event], bool]
 
@@ -44,8 +42,8 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     kinds = [options.kind] if options.kind else []
-    write = partial(show_json, indent=0) if options.json else make_writer(detect_display(), colour=has_colours())
     with open_reader(options, reads=not options.follow) as board:
+        write = partial(show_json, indent=0) if options.json else make_writer(board)
         # Only now: opening the board has completed a part of a session's id.
         is_wanted = make_filter(session=options.session, agent=options.agent, kinds=kinds).is_wanted
         last = board.store.last_seq()
@@ -57,7 +55,6 @@ def _show(options: Namespace) -> None:
 
 
 def _read_past(board: BoardReader, options: Namespace, last: int, is_wanted: Filter) -> Iterable[Event]:
-    """Yield the log up to `last`: all of it after `--after`, else the latest events."""
     if options.after is not None:
         later = (event for event in board.events(options.after) if event.seq <= last and is_wanted(event))
         return islice(later, options.limit)
@@ -76,16 +73,20 @@ def _read_latest(board: BoardReader, last: int, limit: int, is_wanted: Filter) -
     return found[max(0, len(found) - limit) :] if limit else []
 
 
-def make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
+def make_writer(board: BoardReader) -> Callable[[Event], None]:
     """Return a function that prints an event as one line."""
-    today = datetime.now().astimezone().date()
+    display, colour, today = detect_display(), has_colours(), datetime.now().astimezone().date()
+    hosts: dict[str, str] = {}
 
     def write(event: Event) -> None:
+        session = event.session or ""
+        if not hosts.get(session):  # a log may tell it later
+            hosts[session] = load_session_names(board, session).known[session][1] if session else ""
         line = (
             Span(f"{clock(event.at, today)}  ", "dim"),
-            *pad((Span(safe_line(short_id(event.session or "")), "dim"),), 12, display.glyphs),
+            *pad((Span(safe_line(short_id(session)), "dim"),), 12, display.glyphs),
             Span("  "),
-            Span(sentence(event, display.glyphs)),
+            Span(sentence(event, display.glyphs, hosts[session])),
         )
         print(paint(display.cut(line), colour=colour), flush=True)
 
@@ -124,7 +125,7 @@ def _take_event(options: Namespace) -> None:
 
     board = ""
     try:
-        board = os.path.realpath(store_path(board_url(options)))
+        board = side_path(board_url(options))
         line = make_line(options.host, read_event(sys.stdin.fileno()))
         append_line(board, line)
         answer = answer_hook(board, line)

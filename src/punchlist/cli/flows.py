@@ -1,7 +1,5 @@
 """`punchlist flows`: list, show, cancel and resume the flows that agents run."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -19,7 +17,9 @@ from punchlist.errors import FlowUnknown, InvalidInput
 from punchlist.tasks.flows import Flows
 from punchlist.terminal.lists import waiting_lines
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import Display, Line, Span, ago, pad, plural, safe_line
+from punchlist.terminal.spans import Display, Line, Span, pad, safe_line
+from punchlist.text import plural
+from punchlist.views.findings import ago
 
 _EXAMPLES = """\
   punchlist flows list --status waiting
@@ -100,7 +100,6 @@ def _find_flows(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]
 
 
 def _find_id(board: Board, beginning: str) -> str:
-    """Return the id that begins so; a whole id wins over longer ones."""
     wanted = beginning.strip().lower()
     is_hex = set(wanted) <= set("0123456789abcdef-")
     found = board.store.read(lambda tx: tx.flows.like(wanted, limit=5)) if is_hex and wanted else ()

@@ -58,7 +58,8 @@ def _serve(options: Namespace) -> int:
     if sys.stdin.isatty():
         print("punchlist mcp waits for the messages of an MCP client here; Ctrl-C ends it.", file=sys.stderr)
     try:
-        tools = ToolSet(options.dialect or load_settings().dialect if read_setting("todos") else ())
+        dialects = options.dialect or load_settings().dialect if read_setting("todos") else ()
+        tools = ToolSet(dialects)
     except (InvalidInput, UnknownName) as error:
         return complain(str(error))
     # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
@@ -68,8 +69,14 @@ def _serve(options: Namespace) -> int:
     sys.stdout = sys.stderr
     signal.signal(signal.SIGTERM, leave)
     connection = Connection(sys.stdin.buffer, target)
-    server = McpServer(open_board, tools, connection, host=options.host)
-    hooks = HookListener(getattr(options, "db", None), lambda: server.open()[0])
+    relay = team_calls = None
+    if load_settings().team.server:
+        from punchlist.mcp.team_calls import Relay, TeamCalls  # HTTP and TLS, which others need not load
+
+        relay = Relay(lambda: server.open()[0])
+        team_calls = TeamCalls(relay, dialects)
+    server = McpServer(open_board, tools, connection, host=options.host, team_calls=team_calls)
+    hooks = HookListener(getattr(options, "db", None), lambda: server.open()[0], relay)
     hooks.start()
     try:
         Dispatcher(connection, server.run).serve()

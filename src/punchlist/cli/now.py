@@ -1,7 +1,5 @@
 """`punchlist now`: show every agent of this machine, what it does, and what waits on you."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator
 
@@ -16,7 +14,8 @@ from punchlist.presence.roster import load_roster
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.terminal.now import now_lines
-from punchlist.terminal.spans import Line, Span, plural, safe_line
+from punchlist.terminal.spans import Line, Span, safe_line
+from punchlist.text import plural
 from punchlist.views.now import Roster, view_now
 
 _EXAMPLES = """\
@@ -39,16 +38,19 @@ def _show(options: Namespace) -> None:
     with open_reader(options) as board:
         settle_due_tasks(board)
         roster = load_roster(board, project=options.project, who=author(options))
-        more = 0 if options.json or options.project else _count_unseen(board, roster)
+        is_here = not board.is_remote
+        more = _count_unseen(board, roster) if is_here and not (options.json or options.project) else 0
     if options.json:
         show_json(view_now(roster))
         return
     display = detect_display()
     if roster.agents or roster.waits:
         show(now_lines(roster, display))
-        show(map(display.cut, _offer_attach(roster)))
+        show(map(display.cut, _offer_attach(roster) if is_here else ()))
     else:
-        show(map(display.cut, explain_nothing(options.project)))
+        show(map(display.cut, explain_nothing(options.project, is_here=is_here)))
+    if not is_here:
+        return
     show((Span(safe_line(dead), "warning"),) for dead in list_dead())
     if more:
         said = (
@@ -79,8 +81,11 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     yield from hints
 
 
-def explain_nothing(project: str | None) -> Iterator[Line]:
-    """Yield what was looked for, and how to attach what is installed."""
+def explain_nothing(project: str | None, *, is_here: bool = True) -> Iterator[Line]:
+    """Yield what was looked for, and how to attach what is installed, for the board of this machine."""
+    if not is_here:
+        yield (Span("No agent of this board is at work, and nothing waits on you."),)
+        return
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
     installed = [host for host in ATTACHABLE.values() if is_found(host)]

@@ -1,34 +1,24 @@
 """`punchlist report` and `punchlist brief`: the work on each item, in full or since the reader last looked."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
 from argparse import Namespace
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import (
-    Parser,
-    author,
-    check_place,
-    command_parser,
-    find_folder,
-    open_board,
-    parse_count,
-    replace_file,
-)
+from punchlist.cli import FAILED, OK, UNUSABLE, arguments, complain
 from punchlist.cli.terminal import detect_display, json_text, show, show_json
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.logs.replay import replay_in_memory
 from punchlist.presence.roster import load_roster
-from punchlist.reports.work_reports import LoadedBrief, LoadedReport, load_brief, load_report, save_mark
+from punchlist.reports.work_reports import LoadedBrief, LoadedReport, load_brief, load_report, mark_seen
 from punchlist.settings.environment import project_of
+from punchlist.settings.table import replace_file
 from punchlist.terminal.brief import brief_lines, is_empty
 from punchlist.terminal.reports import report_lines, report_markdown
 from punchlist.terminal.spans import UNICODE, plain_text, safe_line
@@ -43,9 +33,9 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> Parser:
+def parser() -> arguments.Parser:
     about = "Shows the state of each session, then for each item its grade, the time, the work and the evidence."
-    made = command_parser("report", about, run=_report, examples=_EXAMPLES)
+    made = arguments.command_parser("report", about, run=_report, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_all()
     made.add_argument(
@@ -59,14 +49,14 @@ def parser() -> Parser:
 
 
 def _report(options: Namespace) -> None:
-    with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
-        project = None if options.session else find_folder(options)
+    with _replay_board(options) if options.transcript else arguments.open_board(options, reads=True) as board:
+        project = None if options.session else arguments.find_folder(options)
         loaded = load_report(board, load_roster(board), session=options.session, project=project)
         if options.transcript:  # nobody can say what its agents do now
-            loaded = loaded._replace(around=replace(loaded.around, stopped=(), stalls=()))
+            loaded = replace(loaded, around=replace(loaded.around, stopped=(), stalls=()))
         is_shown = options.format == "text" and not options.output
         text = "" if is_shown else _render(board, loaded, options)
-    report, around, changes = loaded
+    report, around = loaded.report, loaded.around
     if options.output:
         _write(options.output, text)
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
@@ -77,7 +67,7 @@ def _report(options: Namespace) -> None:
         print(f"Nothing to report here yet{more}.")
     else:
         display = detect_display()
-        lines = report_lines(report, around, changes, display.glyphs, display.columns or 0)
+        lines = report_lines(report, around, display.glyphs, display.columns or 0)
         show(map(display.cut, lines))
 
 
@@ -92,13 +82,13 @@ def _replay_board(options: Namespace) -> Board:
 
 
 def _render(board: Board, loaded: LoadedReport, options: Namespace) -> str:
-    report, around, changes = loaded
+    report, around = loaded.report, loaded.around
     root = project_of(options.project)
     match options.format:
         case "json":
-            return json_text(view_report(report, around, changes)) + "\n"
+            return json_text(view_report(report, around)) + "\n"
         case "markdown":
-            return report_markdown(report, around, changes)
+            return report_markdown(report, around)
         case "html":
             from punchlist.server.pages.report import render_report  # loads Jinja2
 
@@ -106,12 +96,12 @@ def _render(board: Board, loaded: LoadedReport, options: Namespace) -> str:
             whose = f"session {options.session}" if options.session else where
             return render_report(board, loaded, f"Work report: {whose}")
         case _:
-            return plain_text(report_lines(report, around, changes, UNICODE))
+            return plain_text(report_lines(report, around, UNICODE))
 
 
 def _write(path: str, text: str) -> None:
     """Write a file for its owner alone, in place of the old one; a device or a pipe is written to as it is."""
-    check_place(path)
+    arguments.check_place(path)
     if os.path.exists(path) and not os.path.isfile(path):
         with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW), "w", encoding="utf-8") as device:
             device.write(text)
@@ -127,12 +117,14 @@ _BRIEF_EXAMPLES = """\
 _PUSH_SECONDS = 60
 
 
-def brief_parser() -> Parser:
+def brief_parser() -> arguments.Parser:
     about = "Shows what to do now, what to look at first and what was checked; `punchlist report` shows every item."
-    made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
+    made = arguments.command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
     made.add_by("whose mark to continue from")
-    made.add_argument("--after", type=parse_count, metavar="N", help="continue from this event, 0 for the first")
+    made.add_argument(
+        "--after", type=arguments.parse_count, metavar="N", help="continue from this event, 0 for the first"
+    )
     made.add_argument("--keep", action="store_true", help="leave your mark where it is")
     made.add_argument("--push", metavar="CMD", help="give it to this command line on its standard input")
     made.add_json()
@@ -147,33 +139,34 @@ def _brief(options: Namespace) -> int:
             return complain(f"`--push` cannot be read as a command: {error}.", UNUSABLE)
         if not words:
             return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
-    with open_board(options, reads=True) as board:
-        project = find_folder(options)
-        roster = load_roster(board, project=project, who=author(options))
-        loaded = load_brief(board, roster, options.after, project=project, who=author(options))
+    with arguments.open_board(options, reads=True) as board:
+        project = arguments.find_folder(options)
+        roster = load_roster(board, project=project, who=arguments.author(options))
+        loaded = load_brief(board, roster, options.after, project=project, who=arguments.author(options))
         code = _tell(loaded, roster.at, options)
         if code == OK and not options.keep:
-            until, mark, spent = loaded.brief.until, loaded.mark, loaded.spent
-            with suppress(StoreBusy):  # the mark is not worth the wait for a process that was stopped with the lock
-                board.store.transact(lambda tx: save_mark(tx, mark, until, spent), durable=False, wait=1.0)
+            with suppress(StoreBusy):
+                mark_seen(board, loaded, project)
     return code
 
 
 def _tell(loaded: LoadedBrief, now: datetime, options: Namespace) -> int:
+    where = " --all" if options.all else ""
+    if options.project:
+        where = f" --project {shlex.quote(options.project)}"
+    draw = partial(brief_lines, loaded.brief, loaded.groups, loaded.around, now, more=f"punchlist report{where}")
     if options.push is not None:
-        return OK if is_empty(loaded.brief, loaded.groups) else _push(loaded, now, options.push)
+        return OK if is_empty(loaded.brief, loaded.groups) else _push(plain_text(draw(UNICODE)), options.push)
     if options.json:
-        show_json(view_brief(loaded.brief, loaded.groups, loaded.around, loaded.changes))
+        show_json(view_brief(loaded.brief, loaded.groups, loaded.around))
     else:
         display = detect_display()
-        lines = brief_lines(loaded.brief, loaded.groups, loaded.around, now, display.glyphs, display.columns or 0)
-        show(map(display.cut, lines))
+        show(draw(display.glyphs, display.columns or 0))
     return OK
 
 
-def _push(loaded: LoadedBrief, now: datetime, command: str) -> int:
+def _push(text: str, command: str) -> int:
     """Run the user's command by their shell; the text is on its standard input, never in the line."""
-    text = plain_text(brief_lines(loaded.brief, loaded.groups, loaded.around, now, UNICODE))
     try:
         ended = subprocess.run(command, shell=True, input=text.encode(), timeout=_PUSH_SECONDS, check=False)
     except OSError as error:

@@ -1,7 +1,5 @@
 """`punchlist restore`: bring a list, or its whole history, back from the transcript of an agent."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections.abc import Generator, Iterator
@@ -16,17 +14,10 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
 from punchlist.core.programs import name_session
 from punchlist.errors import InvalidInput
-from punchlist.logs.replay import (
-    FoundTranscript,
-    ReplayedCalls,
-    find_newest,
-    find_session,
-    list_subagents,
-    replay_work,
-    subagent_name,
-)
+from punchlist.logs import replay
 from punchlist.store import Transaction
-from punchlist.terminal.spans import Span, plural, safe_line
+from punchlist.terminal.spans import Span, safe_line
+from punchlist.text import plural
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
 from punchlist.transcripts.formats import list_sessions, open_transcript, read_steps
 from punchlist.transcripts.lines import LineTranscript
@@ -168,18 +159,18 @@ def _show_found(options: Namespace, transcript: Transcript, written: Written | N
 
 def _replay_work(
     agent: Agent, options: Namespace, transcript: Transcript, written: Written | None, *, label: str
-) -> ReplayedCalls:
+) -> replay.ReplayedCalls:
     others = (session for session in list_sessions(transcript) if session != agent.session)
     if any(agent.board.lists(session=session) for session in others):
         # The list of the session before comes first, with what people changed there; a replayed one would hide it.
         agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
-    return replay_work(agent, transcript, label=label)
+    return replay.replay_work(agent, transcript, label=label)
 
 
 # The tasks of a Claude Code session.
 
 
-def _replay_tasks(agent: Agent, transcript: Transcript, work: ReplayedCalls | None) -> int:
+def _replay_tasks(agent: Agent, transcript: Transcript, work: replay.ReplayedCalls | None) -> int:
     """Replay the task calls of a session and of its subagents; return how many were new, with those of its `work`."""
     known = 0 if work is None else work.tasks
     return known + sum(agent.restore_tasks(file, transcript.format) for file in _find_task_files(transcript))
@@ -188,7 +179,7 @@ def _replay_tasks(agent: Agent, transcript: Transcript, work: ReplayedCalls | No
 def _find_task_files(transcript: Transcript) -> list[str]:
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
         return []
-    return [transcript.source, *(file for _, file in list_subagents(transcript.source))]
+    return [transcript.source, *(file for _, file in replay.list_subagents(transcript.source))]
 
 
 def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
@@ -201,19 +192,18 @@ def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
 # Which transcript, and which agent.
 
 
-def _find_place(options: Namespace) -> FoundTranscript:
-    """Return the transcript that is meant: a file, that of a session, or the newest of this project."""
+def _find_place(options: Namespace) -> replay.FoundTranscript:
     what: str | None = options.what
     if what is not None and (os.path.exists(os.path.expanduser(what)) or os.sep in what):
-        return FoundTranscript(os.path.expanduser(what), "", None, 0.0)
+        return replay.FoundTranscript(os.path.expanduser(what), "", None, 0.0)
     problem = f"`{what}` is neither a file nor the id of a session whose transcript could be found."
     if what is None:
         problem = "No transcript of this project was found; name a file, or the id of a session."
-    found = find_newest(os.getcwd()) if what is None else find_session(what)
+    found = replay.find_newest(os.getcwd()) if what is None else replay.find_session(what)
     if found is None and what is not None:
         with open_board(options) as board:
             complete_session(board, options, "what")
-        found = find_session(options.what)
+        found = replay.find_session(options.what)
     if found is None:
         raise InvalidInput(problem=problem)
     return found
@@ -223,7 +213,13 @@ def _choose_agent(board: Board, options: Namespace, transcript: Transcript, writ
     origin = transcript.origin if written is None else written.origin
     session = _choose_session(options, transcript, written)
     if options.agent is None and transcript.origin.agent != MAIN:
-        return _choose_subagent(board, session, transcript, written)
+        # The subagent whose transcript this is: a child of the main agent, unless the session is its own.
+        own, project = transcript.origin.agent, transcript.origin.cwd
+        name = replay.subagent_name(transcript.source, transcript.format, own)
+        if written is None or session == own:
+            return board.agent(name, session=session, dialect=transcript.dialect, project=project, subagent=True)
+        main = board.agent(MAIN, session=session, dialect=transcript.dialect, project=project)
+        return main.spawn(name, id=own, label=f"from {os.path.basename(transcript.source)}")
     return board.agent(options.agent or MAIN, session=session, dialect=transcript.dialect, project=origin.cwd)
 
 
@@ -237,26 +233,15 @@ def _choose_session(options: Namespace, transcript: Transcript, written: Written
     return own or name_path_session(os.path.realpath(transcript.source))
 
 
-def _choose_subagent(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:
-    """Return the subagent whose transcript this is: a child of the main agent, unless the session is its own."""
-    own, project = transcript.origin.agent, transcript.origin.cwd
-    name = subagent_name(transcript.source, transcript.format, own)
-    if written is None or session == own:
-        return board.agent(name, session=session, dialect=transcript.dialect, project=project, subagent=True)
-    main = board.agent(MAIN, session=session, dialect=transcript.dialect, project=project)
-    return main.spawn(name, id=own, label=f"from {os.path.basename(transcript.source)}")
-
-
 def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace) -> list[str]:
-    """Restore the lists of a Claude Code session's subagents that have something open; return their names."""
     if transcript.format != "claude-code" or transcript.origin.agent != MAIN:
         return []
     names: list[str] = []
-    for own, file in list_subagents(transcript.source):
+    for own, file in replay.list_subagents(transcript.source):
         inner = open_transcript(file, transcript.format)
         written = inner.latest()
         if written is not None and written.counts[0] < written.counts[1]:
-            name = subagent_name(file, transcript.format, own)
+            name = replay.subagent_name(file, transcript.format, own)
             child = agent.spawn(name, id=own, label=f"from {os.path.basename(file)}")
             with _noting_copy(child, inner, options):
                 if child.take_over(inner, written, by=author(options), force=options.force):
@@ -297,7 +282,7 @@ def _describe_outcome(name: str, transcript: Transcript, written: Written | None
     )
 
 
-def _add_calls(found: dict[str, Any], agent: Agent, calls: int, work: ReplayedCalls | None) -> str:
+def _add_calls(found: dict[str, Any], agent: Agent, calls: int, work: replay.ReplayedCalls | None) -> str:
     """Add the numbers of task calls and tool calls to what was found; return them in words."""
     found["task_calls"] = calls
     text = f" Replayed {plural(calls, 'task call')} on the list {safe_line(agent.task_list)}." if calls else ""

@@ -3,8 +3,6 @@
 Whatever ends the program, the terminal is as it was: an error, a signal, Ctrl-C, Ctrl-Z.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import re
@@ -133,7 +131,7 @@ _NAMES: Final = {
     "\x1b[5~": "page up", "\x1b[6~": "page down",
     "\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end",
     "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x15": "clear", "\x1b": "escape",
-    "\x0c": "redraw", "\x04": "end of file", "\x14": "ctrl+t",
+    "\t": "tab", "\x0c": "redraw", "\x04": "end of file", "\x14": "ctrl+t",
 }  # fmt: skip
 
 

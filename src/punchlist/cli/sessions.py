@@ -6,21 +6,36 @@ import os
 import shlex
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from glob import escape, glob
 
 from msgspec.structs import asdict
 
-from punchlist.cli import FAILED, complain
-from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, open_board, parse_age
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.board import Board
+from punchlist.cli import FAILED, OK, complain
+from punchlist.cli.arguments import (
+    Parser,
+    author,
+    check_session,
+    command_parser,
+    complete_session,
+    find_folder,
+    open_board,
+    parse_age,
+)
+from punchlist.cli.terminal import ask, detect_display, show, show_json, warn
 from punchlist.core.programs import PROGRAMS
+from punchlist.errors import InvalidInput
 from punchlist.logs.programs import find_program
+from punchlist.settings.environment import project_of
 from punchlist.store import SessionRow
-from punchlist.store.sqlite import count_old_agents
+from punchlist.store.pruning import Pruning, count_pruned
 from punchlist.terminal.lists import state_spans, waiting_lines
-from punchlist.terminal.spans import Display, Line, Span, ago, cells, pad, plural, safe_line, show_name
-from punchlist.text import for_terminal
+from punchlist.terminal.spans import Display, Line, Span, cells, pad, safe_line, show_name
+from punchlist.text import for_terminal, plural
+from punchlist.views.findings import ago
 from punchlist.views.list_owners import load_names
 
 _EXAMPLES = """\
@@ -31,6 +46,9 @@ _EXAMPLES = """\
 _PRUNE_EXAMPLES = """\
   punchlist prune --older-than 30d --dry-run    how much that would be
   punchlist prune --older-than 8w
+  punchlist prune --session 7c0ffee1            one session, with all that is kept of it
+  punchlist prune --project . --yes             this project, without a question
+  punchlist prune --machine laptop-1            what a machine of the team sent
 """
 
 
@@ -95,22 +113,56 @@ def _change_id(options: Namespace, *, copies: bool) -> None:
 
 
 def prune_parser() -> Parser:
-    description = "Deletes sessions without a change for that long, with their lists and events."
-    made = command_parser("prune", description, run=_prune, examples=_PRUNE_EXAMPLES)
-    made.add_argument("--older-than", type=parse_age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
+    description = (
+        "Deletes sessions with their lists, tool calls and events: those without a change for a while, one by its id, "
+        "or all of a project or of a machine of the team. One that is named goes with its tasks, and the board's file "
+        "is rewritten."
+    )
+    made = command_parser("prune", description, examples=_PRUNE_EXAMPLES)
+    made.set_defaults(run=partial(_prune, made))
+    made.add_argument("--older-than", type=parse_age, metavar="AGE", help="such as 12h, 30d or 8w")
+    named = made.add_mutually_exclusive_group()
+    named.add_argument("--session", metavar="S", help="this session")
+    named.add_argument("--project", metavar="DIR", help="the project to which this folder belongs, with its tasks")
+    named.add_argument("--machine", metavar="NAME", help="what a machine of the team sent, by the name of its token")
+    made.add_argument("--yes", action="store_true", help="do not ask whether to delete what is named")
     made.add_argument("--dry-run", action="store_true", help="only say how much that would be")
     return made
 
 
-def _prune(options: Namespace) -> None:
+def _prune(parser: Parser, options: Namespace) -> int:
+    if options.older_than is None and not (options.session or options.project or options.machine):
+        parser.error("Name what to delete: --older-than AGE, --session S, --project DIR or --machine NAME")
     with open_board(options) as board:
-        before = board.now() - options.older_than
+        complete_session(board, options)
+        check_session(board, options)
+        before = None if options.older_than is None else board.now() - options.older_than
+        where = "" if options.project is None else project_of(options.project)
+        machines = _find_machines(board, options.machine) if options.machine else [""]
+        all_of = [Pruning(before, options.session or "", where, machine) for machine in machines]
+        total = sum(board.store.read(lambda tx, what=what: count_pruned(tx, what)) for what in all_of)
+        agents, said = plural(total, "agent"), safe_line(options.session or where or options.machine or "")
         if options.dry_run:
-            total = count_old_agents(board.store.path, before) if board.store.durable else 0
-            print(f"Would delete {plural(total, 'agent')} of sessions untouched since then; nothing was deleted.")
-            return
-        deleted = board.prune(before)
-    print(f"Deleted {plural(deleted, 'agent')} with their lists and events.")
+            print(f"Would delete {agents} with their lists and events; nothing was deleted.")
+            return OK
+        if said and not (options.yes or ask(f"Delete {said} from the board, {agents}? It cannot be undone.")):
+            return complain("Nothing was deleted; --yes deletes without a question.", FAILED)
+        deleted = sum(
+            board.prune(before, session=what.session, project=options.project, machine=what.machine) for what in all_of
+        )
+        print(f"Deleted {plural(deleted, 'agent')} with their lists and events.")
+        if said and not board.compact():
+            warn("another program reads the board; what was deleted is in its WAL until you repeat this command")
+        for copy in sorted(glob(f"{escape(board.store.files)}.before-*")) if board.store.files else ():
+            warn(f"{copy}, a copy from before an upgrade, still holds what it held; delete it if you need it no more")
+    return OK
+
+
+def _find_machines(board: Board, name: str) -> Sequence[str]:
+    found = board.store.read(lambda tx: tx.machines.named(name))
+    if not found:
+        raise InvalidInput(problem=f"No machine `{name}` has reported here; `punchlist token list` shows their names.")
+    return found
 
 
 # Handoffs.

@@ -1,7 +1,5 @@
 """`punchlist stats`: the cost of the todo layer itself, as a table."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,7 +8,8 @@ from punchlist.cli.arguments import Parser, command_parser, find_folder, open_bo
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
 from punchlist.terminal.reports import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
-from punchlist.terminal.spans import Line, Span, plural, safe_line
+from punchlist.terminal.spans import Line, Span, safe_line
+from punchlist.text import plural
 from punchlist.views.reports import view_cost
 
 _EXAMPLES = """\

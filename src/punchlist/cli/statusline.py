@@ -4,8 +4,6 @@
 latest session of a folder, for one agent, for a board named by a URL, and for a session that the board does not know.
 """
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from contextlib import suppress
@@ -20,9 +18,9 @@ from punchlist.core.overview import NO_ACTIVITY, AgentWork, SessionLine, prepare
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
 from punchlist.reader import BoardReader, system_clock
-from punchlist.store import store_path
+from punchlist.store import is_address, open_store, store_path
 from punchlist.store.current_work import load_line
-from punchlist.store.sqlite import SqliteStore
+from punchlist.store.sidecars import limit_wait
 from punchlist.views.list_owners import MAIN
 
 _LOCK_SECONDS = 1.0
@@ -37,8 +35,8 @@ _EXAMPLES = """\
 
 def parser() -> Parser:
     about = (
-        "Prints up to five rows: what is being done and for how long, how far the list is, what is next, the state of "
-        "the session by its checks, and what waits on you; nothing if nothing is tracked. "
+        "Prints up to three rows: how far the list is and how the last check went, what is being done and for how "
+        "long, and what waits for you, or the subagents at work; nothing if nothing is tracked. "
         "Reads what Claude Code gives a status line on standard input. Of a session that the board does not know, it "
         "shows Claude Code's own tasks, else the list in the transcript."
     )
@@ -71,9 +69,9 @@ def _show(options: Namespace) -> None:
 def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the line of the session, else of the latest of the project; empty if there is nothing to show."""
     path = store_path(board_url(options))
-    if not os.path.exists(path):
+    if not is_address(path) and not os.path.exists(path):
         return {}
-    with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
+    with limit_wait(_LOCK_SECONDS), BoardReader(open_store(path)) as board:
         settle_due_tasks(board)
         session = session or _find_session(board, _find_folder(given))
         line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
@@ -124,7 +122,7 @@ def _load_file_line(session: Any, given: dict[str, Any]) -> dict[str, Any]:
     path = given.get("transcript_path")
     if not todos.items and isinstance(path, str) and os.path.isfile(os.path.expanduser(path)):
         todos = _read_transcript(path)
-    agent = AgentWork(0, MAIN, None, NO_ACTIVITY, summarise_list(todos))
+    agent = AgentWork(0, "", MAIN, "", None, "", NO_ACTIVITY, summarise_list(todos))
     return _as_json(prepare_line([agent], state="idle", check="", waits=(), now=system_clock()))
 
 

@@ -1,17 +1,16 @@
 """`punchlist tasks import` and `export`: a list of tasks as a file, or as Claude Code's folder of files."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import check_place, open_board, read_file, replace_file
+from punchlist.cli.arguments import check_place, open_board, read_file
 from punchlist.cli.tasks import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
@@ -20,10 +19,10 @@ from punchlist.logs.claude_files import TaskFile, TaskFolder
 from punchlist.logs.claude_tasks import ClaudeTasks
 from punchlist.logs.programs import find_home
 from punchlist.markdown import dumps, loads
-from punchlist.store import Transaction
+from punchlist.settings.table import replace_file
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
-from punchlist.terminal.spans import plural, safe_line
-from punchlist.text import for_terminal
+from punchlist.terminal.spans import safe_line
+from punchlist.text import for_terminal, plural
 from punchlist.views.lists import view_task
 
 _OURS, _CLAUDE = "json", "claude"
@@ -65,13 +64,10 @@ def import_(options: Namespace) -> int:
     found = _parse(text, kind, options.path)
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_tasks(options) as tasks:
-
-        def bring_all(tx: Transaction) -> tuple[Task, ...]:
-            return import_tasks(tasks.within(tx), found, key=key, in_order=options.in_order)
-
         # A checklist has no ids: only as a whole can it be seen to be this list.
         is_own = kind != _OURS and text == _write_checklist(tasks.list(), kind)
-        added = () if is_own else tasks.board.store.transact(bring_all)
+        bring = partial(import_tasks, found=found, key=key, in_order=options.in_order)
+        added = () if is_own else tasks.board.store.transact(lambda tx: bring(tasks.within(tx)))
     if options.json:
         for task in added:
             show_json(view_task(task), indent=0)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from argparse import Namespace
@@ -146,20 +145,20 @@ class Worker:
         """Run the command for a task. False if it could not be started."""
         self._wake.clear()
         command = self._options.command
-        with _provide_input(task, self._options.input) as (given, file_variable):
-            environment = {**os.environ, **_make_variables(task, self._options), **file_variable}
-            try:
-                child = Child(command, environment, given, ended=self._wake.set, aside=self._options.json)
-            except OSError as error:
-                self._tasks.release(task.id, fence=task.fence)
-                why = error.strerror or error
-                complain(f"The command `{command[0]}` cannot be started ({why}); the task was released.")
-                return False
-            try:
-                reason = self._watch(task, child)
-            except BaseException:
-                child.tell(signal.SIGKILL)
-                raise
+        environment = {**os.environ, **_make_variables(task, self._options)}
+        given = msgspec.json.encode(view_task(task)) + b"\n"
+        try:
+            child = Child(command, environment, given, ended=self._wake.set, aside=self._options.json)
+        except OSError as error:
+            self._tasks.release(task.id, fence=task.fence)
+            why = error.strerror or error
+            complain(f"The command `{command[0]}` cannot be started ({why}); the task was released.")
+            return False
+        try:
+            reason = self._watch(task, child)
+        except BaseException:
+            child.tell(signal.SIGKILL)
+            raise
         self._record(task, child, reason)
         return True
 
@@ -301,21 +300,6 @@ def _make_variables(task: Task, options: Namespace) -> dict[str, str]:
     return {"PUNCHLIST_DB": path, **variables} if path else variables
 
 
-@contextmanager
-def _provide_input(task: Task, how: str) -> Generator[tuple[bytes | None, dict[str, str]]]:
-    """Yield the task as JSON for standard input, and the variable that names the file that has it."""
-    body = msgspec.json.encode(view_task(task)) + b"\n"
-    if how != "file":
-        yield (body if how == "stdin" else None), {}
-        return
-    # Nobody else may read the folder.
-    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "task.json")
-        with open(path, "xb") as file:
-            file.write(body)
-        yield None, {"PUNCHLIST_TASK_FILE": path}
-
-
 class Child:
     """One run of a command, in a process group of its own. `ended` is called from another thread when it is over."""
 
@@ -323,7 +307,7 @@ class Child:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        given: bytes | None,
+        given: bytes,
         *,
         ended: Callable[[], None],
         aside: bool = False,
@@ -334,7 +318,7 @@ class Child:
         self._process = subprocess.Popen(
             command,
             env=environment,
-            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             process_group=0,
@@ -345,8 +329,7 @@ class Child:
             _start_thread(_pass_on, out, sys.stderr.buffer if aside else sys.stdout.buffer, self._output),
             _start_thread(_pass_on, err, sys.stderr.buffer, self._errors),
         ]
-        if given is not None:
-            _start_thread(_feed_input, self._process.stdin, given)
+        _start_thread(_feed_input, self._process.stdin, given)
         _start_thread(self._await_end)
 
     def _await_end(self) -> None:

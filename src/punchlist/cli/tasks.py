@@ -1,7 +1,5 @@
 """`punchlist tasks`: its verbs, then their options. Only the parser of the verb that runs is built."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentTypeError, Namespace
@@ -9,36 +7,21 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import (
-    Parser,
-    Run,
-    author,
-    choose_limit,
-    command_parser,
-    describe_verb,
-    explain_doubt,
-    find_doubt,
-    find_verb,
-    insert_verb,
-    is_number,
-    open_board,
-    parse_count,
-)
+from punchlist.cli import FAILED, OK, arguments, complain
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus, find_tasks
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
 from punchlist.settings.environment import find_project
 from punchlist.store import Transaction
-from punchlist.store.current_work import load_waits
 from punchlist.tasks import TaskChanges, Tasks
 from punchlist.tasks.fields import TaskSettings
+from punchlist.tasks.handle import ClaimOptions
 from punchlist.tasks.work import name_workers
 from punchlist.terminal.lists import waiting_lines
 from punchlist.terminal.sentences import sentence
@@ -55,6 +38,9 @@ from punchlist.terminal.tasks import (
 from punchlist.text import for_terminal, repair
 from punchlist.views.list_owners import check_tasks_editable
 from punchlist.views.lists import view_graph, view_task
+
+if TYPE_CHECKING:
+    from punchlist.board import Board
 
 _EXAMPLES = """\
   punchlist tasks add "Write the parser"
@@ -83,18 +69,22 @@ _NOTHING_READY = "Nothing is ready; `punchlist tasks list` shows what waits for 
 @contextmanager
 def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Generator[Tasks]:
     """Open the list that is named, else that of the worker who started us, else the project's own."""
-    with open_board(options, reads=reads) as board:
-        tasks = board.tasks(list_name(options), by="" if reads else by or author(options))
-        if not reads:
+    with arguments.open_board(options, reads=reads) as board:
+        tasks = board.tasks(list_name(options), by="" if reads else by or arguments.author(options))
+        if not reads and not board.is_remote:
             check_tasks_editable(tasks)
-        elif options.list and board.store.read(lambda tx: tx.tasks.find_list(tasks.name)) is None:
+        elif reads and options.list and tasks.name not in _board(tasks).task_lists():
             others = _name_lists(tasks)
             raise TaskListUnknown(list=tasks.name, known=f"known are: {others}" if others else "it has none yet")
         yield tasks
 
 
+def _board(tasks: Tasks) -> "Board":
+    return cast("Board", tasks.board)
+
+
 def _name_lists(tasks: Tasks) -> str:
-    names = [f"`{row.name}`" for row, count in tasks.board.store.read(lambda tx: tx.tasks.lists()) if count]
+    names = [f"`{name}`" for name, count in _board(tasks).task_lists().items() if count]
     return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
@@ -140,7 +130,7 @@ def _find_ids(tasks: Tasks, queries: Sequence[str]) -> list[str]:
 
 
 def _is_id(word: str) -> bool:
-    return is_number(word.strip().removeprefix("#"))
+    return arguments.is_number(word.strip().removeprefix("#"))
 
 
 def describe_empty(tasks: Tasks) -> str:
@@ -152,7 +142,7 @@ def describe_empty(tasks: Tasks) -> str:
 
 
 def _name_workers(tasks: Tasks, found: Sequence[Task]) -> list[Task]:
-    return tasks.board.store.read(lambda tx: name_workers(tx, found))
+    return list(found) if _board(tasks).is_remote else tasks.board.store.read(lambda tx: name_workers(tx, found))
 
 
 def _find_fence(options: Namespace, task: Task) -> int | None:
@@ -162,7 +152,7 @@ def _find_fence(options: Namespace, task: Task) -> int | None:
     environ = os.environ.get
     own = (environ("PUNCHLIST_TASK_ID"), environ("PUNCHLIST_TASK_LIST")) == (task.id, task.list)
     fence = environ("PUNCHLIST_TASK_FENCE", "")
-    return int(fence) if own and is_number(fence) else None
+    return int(fence) if own and arguments.is_number(fence) else None
 
 
 def report(options: Namespace, task: Task, sentence: str) -> None:
@@ -177,7 +167,6 @@ def name_of(task: Task) -> str:
 
 
 def _parse_value(text: str | None) -> Any:
-    """Return JSON if the text is JSON, else the text; None for nothing."""
     if text is None:
         return None
     repaired = repair(text)
@@ -191,14 +180,14 @@ def _parse_value(text: str | None) -> Any:
 
 
 def _list(options: Namespace) -> None:
-    most = choose_limit(options, _LISTED)
+    most = arguments.choose_limit(options, _LISTED)
     with open_tasks(options, reads=True) as tasks:
         found = _find_listed(tasks, options, most)
         now = tasks.board.now()
         nothing = "" if found else _describe_nothing(tasks, options)
         if not options.json:
             found = _name_workers(tasks, found)
-        waits = tasks.board.store.read(lambda tx: [wait for wait in load_waits(tx, now) if wait.list == tasks.name])
+        waits = [wait for wait in _board(tasks).waits() if wait.list == tasks.name]
     _show_rows(options, found[:most], now, nothing)
     if options.json:
         return
@@ -212,7 +201,7 @@ def _find_listed(tasks: Tasks, options: Namespace, most: int) -> list[Task]:
     """Return one more than asked for, so that it shows whether there are more."""
     parent = None if options.parent is None else _find_one(tasks, options.parent).id
     after = None if options.after is None else options.after.strip().removeprefix("#")
-    if after is not None and not is_number(after):
+    if after is not None and not arguments.is_number(after):
         raise InvalidInput(problem=f"`{options.after}` is no id; `--after` takes that of the last task that was shown.")
     filters = {"owner": options.owner, "label": options.label, "parent": parent, "after": after}
     if options.status is not None or options.all:
@@ -231,7 +220,7 @@ def _describe_nothing(tasks: Tasks, options: Namespace) -> str:
 
 
 def _ready(options: Namespace) -> None:
-    most = choose_limit(options, _READY)
+    most = arguments.choose_limit(options, _READY)
     with open_tasks(options, reads=True) as tasks:
         found = tasks.ready(most + 1, label=options.label)
         now = tasks.board.now()
@@ -359,7 +348,7 @@ def _start(options: Namespace) -> None:
 
 def _done(options: Namespace) -> None:
     result = _parse_value(options.result)
-    doubt = find_doubt(options)
+    doubt = arguments.find_doubt(options)
     unfenced = 0
     with open_tasks(options) as tasks:
         for found in _find_all(tasks, options.words):
@@ -372,7 +361,7 @@ def _done(options: Namespace) -> None:
             report(options, task, f"Completed {name_of(task)}")
             unfenced += fence is None
     if doubt is not None and unfenced and not options.json:
-        print(explain_doubt(doubt))
+        print(arguments.explain_doubt(doubt))
 
 
 @contextmanager
@@ -381,7 +370,8 @@ def _explain_lease(task: Task, how: str) -> Generator[None]:
     try:
         yield
     except TaskTaken as error:
-        problem = f"Task `{task.id}` is under the lease of `{error.data['owner']}`{error.data['until']}"
+        taken = f"{error.data['owner']}`{error.data['until']}" if error.data else f"{task.owner}`"
+        problem = f"Task `{task.id}` is under the lease of `{taken}"
         raise TaskError(problem=f"{problem}; {how}.") from error
 
 
@@ -395,7 +385,7 @@ def _check(options: Namespace) -> None:
 
 
 def _find_line(task: Task, text: str) -> int | str:
-    return int(text) - 1 if is_number(text) and 0 < int(text) <= len(task.checklist) else text
+    return int(text) - 1 if arguments.is_number(text) and 0 < int(text) <= len(task.checklist) else text
 
 
 def _fail(options: Namespace) -> None:
@@ -478,6 +468,11 @@ def _claim_named(tasks: Tasks, options: Namespace) -> Sequence[Task]:
     lease = tasks.lease if options.lease is None else options.lease
     reserve = reserved_files(options)
 
+    if _board(tasks).is_remote:
+        given: ClaimOptions = {"label": options.label, "lease": lease, "reserve": reserve}
+        claims = [tasks.claim(id=each, **{**given, "call_id": options.call_id}) for each in ids]
+        return [one for one in claims if one is not None]
+
     def claim_all(tx: Transaction) -> list[Task]:
         work = tasks.within(tx)
         claimed: list[Task] = []
@@ -518,7 +513,7 @@ def _wait(options: Namespace) -> None:
 def _parse_moment(text: str) -> datetime | timedelta:
     """Return a time, in the local zone if it names none; or how long from now, such as `90s`, `10m`, `2h`, `3d`."""
     number, unit = text[:-1], text[-1:]
-    if is_number(number) and unit in _UNITS and len(number) <= 9:
+    if arguments.is_number(number) and unit in _UNITS and len(number) <= 9:
         return timedelta(**{_UNITS[unit]: int(number)})
     try:
         at = datetime.fromisoformat(text)
@@ -564,13 +559,13 @@ Option = Callable[[Any], object]
 class Verb(Struct, frozen=True):
     """A verb: its function, its line in the help, its options; `writes` if it changes tasks."""
 
-    run: Run
+    run: arguments.Run
     help: str
     options: Sequence[Option]
     writes: bool = True
 
 
-def _load_later(module: str, function: str) -> Run:
+def _load_later(module: str, function: str) -> arguments.Run:
 
     def run(options: Namespace) -> int | None:
         return getattr(import_module(f"punchlist.cli.{module}"), function)(options)
@@ -620,7 +615,9 @@ _WAITING_TASK = _option("task", metavar="TASK", help="the task that waits")
 _REASON = _option("reason", nargs="*", metavar="REASON")
 _ALL = _flag("--all", "also what is completed or cancelled")
 _LABEL = _option("--label", metavar="L", help="only tasks with this label")
-_FENCE = _option("--fence", type=parse_count, metavar="N", help="only if the task is still yours by this number")
+_FENCE = _option(
+    "--fence", type=arguments.parse_count, metavar="N", help="only if the task is still yours by this number"
+)
 _CALL_ID = _option("--call-id", metavar="ID", help="the same id again does nothing twice")
 _FORMAT = _option(
     "--format",
@@ -634,11 +631,11 @@ _CLAIM = (
 _FIELDS = (
     _option("--description", metavar="TEXT", help="what there is to know; `-` reads standard input"),
     _option("--parent", metavar="TASK", help="the task that this one is part of"),
-    _option("--priority", type=parse_count, metavar="P", help="0 comes first, 4 last (default: 2)"),
+    _option("--priority", type=arguments.parse_count, metavar="P", help="0 comes first, 4 last (default: 2)"),
     _several("--label", "L", "a label; may be given again"),
     _several("--check", "TEXT", "a line of its checklist"),
     _option("--owner", metavar="W", help="the worker whom it is meant for"),
-    _option("--attempts", type=parse_count, metavar="N", help="retry it, up to N attempts in all"),
+    _option("--attempts", type=arguments.parse_count, metavar="N", help="retry it, up to N attempts in all"),
 )
 _LIST_OPTIONS = (
     _ALL,
@@ -712,7 +709,6 @@ _EXPORT_OPTIONS = (
     _FORMAT,
     _flag("--force", "also over a file that was not exported from here"),
 )
-_INPUTS = ("stdin", "file", "none")
 _WORK_OPTIONS = (
     _one_of(
         _flag("--once", "one task, then end (1 if none is ready, or it failed)"),
@@ -721,7 +717,6 @@ _WORK_OPTIONS = (
     _LABEL,
     *_CLAIM,
     _option("--grace", type=_parse_seconds, default=10.0, metavar="SECONDS", help="to end in when told to (10)"),
-    _option("--input", choices=_INPUTS, default="stdin", help="how it gets the task as JSON (stdin)"),
     _option("command", nargs="+", metavar="CMD", help="after `--`: the command and its arguments"),
 )
 
@@ -763,10 +758,10 @@ VERBS: dict[str, Verb] = {
 """Every verb, in the order of the help."""
 
 
-def parser() -> Parser:
+def parser() -> arguments.Parser:
     """Return the parser of all verbs, for the help and the docs."""
     about = "Durable tasks of this project: work that outlives a conversation. Without a verb: `list`."
-    made = command_parser("tasks", about, examples=_EXAMPLES)
+    made = arguments.command_parser("tasks", about, examples=_EXAMPLES)
     add_verb = made.add_verbs(first=_FIRST)
     for name, verb in VERBS.items():
         _add_options(add_verb(name, verb.help, verb.run), verb)
@@ -775,20 +770,20 @@ def parser() -> Parser:
 
 def parse(words: list[str]) -> Namespace:
     """Return the options of one verb. The parsers of the others are built only to explain an error."""
-    words = insert_verb(words, _FIRST)
-    place = find_verb(words)
+    words = arguments.insert_verb(words, _FIRST)
+    place = arguments.find_verb(words)
     name = words[place]
     if name not in VERBS:
         return parser().parse_args(words)
     verb = VERBS[name]
-    made = Parser(prog=f"punchlist tasks {name}", description=describe_verb(verb.help))
+    made = arguments.Parser(prog=f"punchlist tasks {name}", description=arguments.describe_verb(verb.help))
     made.add_db()
     made.set_defaults(run=verb.run)
     _add_options(made, verb)
     return made.parse_args([*words[:place], *words[place + 1 :]])
 
 
-def _add_options(parser: Parser, verb: Verb) -> None:
+def _add_options(parser: arguments.Parser, verb: Verb) -> None:
     parser.add_argument("--list", metavar="L", help="the list (default: $PUNCHLIST_TASK_LIST, else the project's)")
     parser.add_json(lines=verb.writes)
     if verb.writes:

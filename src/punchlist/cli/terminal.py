@@ -1,7 +1,5 @@
 """The reader's terminal: its abilities, and printing to it."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -25,7 +23,6 @@ _SGR: dict[Style, str] = {
     "bad": "31",
     "struck": "2;9",
     "accent": "35",
-    "selected": "7",
 }
 _HIDDEN = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 """Characters that a terminal could obey, or that do not show."""

@@ -4,8 +4,6 @@ Items and phases are found by a few letters of them, on all lists of the project
 Text that a person wrote in an editor is never lost.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -24,6 +22,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import (
     Parser,
     author,
+    check_person,
     check_place,
     check_session,
     command_parser,
@@ -31,7 +30,6 @@ from punchlist.cli.arguments import (
     find_doubt,
     open_board,
     read_file,
-    replace_file,
 )
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
@@ -41,13 +39,14 @@ from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
 from punchlist.markdown import count_indented, dumps, loads
-from punchlist.people.back_channel import deliver, prefer_running
+from punchlist.people.back_channel import deliver, find_only_running, prefer_running
 from punchlist.settings.environment import find_project, project_of
-from punchlist.settings.table import find_check_problem
+from punchlist.settings.table import find_check_problem, replace_file
 from punchlist.store import ListRow
-from punchlist.terminal.spans import plural, safe_line
-from punchlist.text import for_terminal, repair
-from punchlist.views.list_owners import MAIN, is_personal_list, load_session_name, name_path_session, open_list_owner
+from punchlist.terminal.spans import safe_line
+from punchlist.text import for_terminal, plural, repair
+from punchlist.views.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
+from punchlist.views.list_screen import load_session_names
 
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
@@ -147,6 +146,8 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
     for tries_left in reversed(range(_TRIES)):
         todos = agent.todos
         edit = plan(todos)
+        if _clears_wait(todos, edit.operation):
+            check_person("Nothing was changed", decides=True)
         try:
             agent.edit(edit.operation, by=by, revision=todos.revision, person=doubt is None)
         except RevisionConflict:
@@ -160,10 +161,18 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
         return
 
 
+def _clears_wait(todos: TodoList, operation: do.Operation) -> bool:
+    """True if an operation moves on an item on which somebody was asked."""
+    if not isinstance(operation, do.Start | do.Done | do.Fail | do.Drop | do.Reopen | do.Remove | do.Unblock):
+        return False
+    asked = [item.id for item in todos.items if item.waits_on_person and item.blocker and item.blocker.on]
+    return operation.target.item in asked or (operation.target.item is None and bool(asked))
+
+
 def _report(agent: Agent, message: str) -> None:
     """Print what was done, and to whose list; tell its agent, if that is idle."""
     print(f"{message} ({name_list(agent)})", flush=True)
-    if not is_personal_list(agent.session, agent.name, agent.project):
+    if not agent.board.is_remote and not is_personal_list(agent.session, agent.name, agent.project):
         deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())
 
 
@@ -278,7 +287,6 @@ def _change_target(deed: str, change: Callable[[Target], do.Operation], options:
 
 
 def _find_target(todos: TodoList, query: str) -> tuple[Target, str]:
-    """Return an item, else a phase, with its name; without a query everything."""
     if not query:
         return Target(), f"all {plural(len(todos.items), 'item')}"
     item = find_item(todos.items, query)
@@ -380,12 +388,16 @@ def choose_list(
     session alone runs.
 
     With `create`, the person's own list is made where none is under way. With `agents_first` it is chosen only where
-    no agent has one under way. A copy is refused, unless the command only `reads` it.
+    no agent has one under way, and no session runs alone, which may have no list yet. A copy is refused, unless the
+    command only `reads` it.
     """
     rows, others = _find_lists(board, options)
     session = _named_session(options)
     if agents_first and session is None and options.agent is None:
         rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
+        running = "" if board.is_remote else find_only_running(board, find_project().folder)
+        if running and all(row.session != running for row in rows):
+            return open_list_owner(board, MAIN, running)
     if not rows and create and options.agent is None and (session is None or not others):
         return open_list_owner(board, MAIN, session or name_path_session(project_of()))
     rows = prefer_running(board, _choose_worktree(rows) or rows or _choose_worktree(others) or others)
@@ -400,6 +412,8 @@ def choose_list(
 def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
     """Return the agent whose list this author changed last."""
     session, project = _named_session(options), project_of()
+    if board.is_remote:  # the server knows the last change of the token to a list, and not which list it was
+        return choose_list(board, options)
     for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
         if options.agent in (None, place.agent):
             return open_list_owner(board, place.agent, place.session, project)
@@ -408,7 +422,7 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
 
 def name_list(agent: Agent) -> str:
     """Return whose list it is, safe to print."""
-    return safe_line(load_session_name(agent.board.store, agent.session, agent.name))
+    return safe_line(load_session_names(agent.board, agent.session).name(agent.session, agent.name))
 
 
 def _named_session(options: Namespace) -> str | None:
@@ -430,11 +444,15 @@ def _find_lists(board: Board, options: Namespace) -> tuple[list[ListRow], list[L
         rows = [row for row in rows if row.agent == options.agent]
         if session is None:
             rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
-    activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
+    if board.is_remote:
+        known = {(one.session, one.agent): one.state not in ("idle", "finished") for one in board.overview()}
+        live = [known.get((row.session, row.agent), False) for row in rows]
+    else:
+        live = board.store.read(lambda tx: [tx.overviews.load_activity(row.number).is_live for row in rows])
     under_way: list[ListRow] = []
     others: list[ListRow] = []
-    for row, activity in zip(rows, activities, strict=True):
-        is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
+    for row, is_live in zip(rows, live, strict=True):
+        is_under_way = is_live and any(item.is_open for item in row.todos.items)
         (under_way if is_under_way else others).append(row)
     return under_way, others
 

@@ -1,7 +1,5 @@
 """`punchlist todos`: show the lists of this project's agents."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections import deque
@@ -14,15 +12,17 @@ from msgspec.structs import asdict
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.overview import show_left_open
+from punchlist.core.overview import AgentState, show_left_open
+from punchlist.core.programs import name_agent
 from punchlist.core.task import find_shown_focus
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
 from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line, show_name
-from punchlist.views.grades import load_reasons, load_state, state_name
-from punchlist.views.list_owners import is_personal_list, load_names
+from punchlist.views.grades import state_name
+from punchlist.views.list_owners import SessionNames, is_personal_list, load_names
+from punchlist.views.list_screen import load_list_screen
 
 _FRAME_SECONDS = 0.1
 _FEED = 40
@@ -50,15 +50,14 @@ def _show(options: Namespace) -> int:
     if options.follow:
         return _follow(options)
     with open_reader(options) as board:
-        rows = _find_lists(board, options)
-        helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
-        helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
-        states = board.store.read(lambda tx: {one: load_state(tx, one) for one in helpers})
-        reasons = board.store.read(lambda tx: load_reasons(tx, rows))
+        settle_due_tasks(board)
+        where = None if options.session else find_folder(options)
+        screen = load_list_screen(
+            board, project=where, session=options.session, agent=options.agent, limit=options.limit
+        )
         now = board.now()
-        waits = _count_waits(board, options)
-        shown = _show_work(board, rows, helped)
-        names = board.store.read(lambda tx: load_names(tx, helpers))
+    rows, states, helped = screen.rows, screen.states, screen.helped
+    shown = _show_work(rows, screen.activities, helped)
     if options.json:
         show_json([_list_data(row, rows, states[row.session][0], helped.get(row.number, {})) for row in rows])
     elif rows:
@@ -67,18 +66,18 @@ def _show(options: Namespace) -> int:
                 shown[place] = row._replace(label="yours")
         display = detect_display()
         lines = board_lines(
-            shown,
+            _name_programs(shown, screen.names),
             display,
             now=now,
             projects=options.all,
             ids=options.ids,
             helped=helped,
             states=states,
-            reasons=reasons,
-            names=names,
+            reasons=screen.reasons,
+            names=screen.names,
         )
         show(lines)
-        show(waiting_lines(waits))
+        show(waiting_lines(screen.waits))
     else:
         print(_describe_nothing(options))
     return 0
@@ -109,37 +108,44 @@ def _follow(options: Namespace) -> int:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
         tick, seen = 0, board.store.last_seq()
         feed: deque[Line] = deque(maxlen=_FEED)
-        rows, waits = _show_work(board, _find_lists(board, options)), _count_waits(board, options)
+        rows, waits = _load_work(board, _find_lists(board, options)), _count_waits(board, options)
+        names = _load_names(board, rows)
         while True:
             now = board.now()
             shown = [row for row in rows if row.todos.items]
             caption = "".join(map(plain, waiting_lines(waits))) if shown else _describe_nothing(options)
             clock = f"{now.astimezone():%H:%M:%S}"
-            notes = _describe_sessions(board, shown, screen.display.glyphs)
-            frame = Frame(title, clock, caption, shown, list(feed), notes, tick, now=now)
+            notes = _describe_sessions(board, shown, names, screen.display.glyphs)
+            frame = Frame(title, clock, caption, _name_programs(shown, names), list(feed), notes, tick, now=now)
             screen.draw(frame_lines(frame, screen.display, screen.height - 1))
             if board.store.wait(seen, _FRAME_SECONDS):
                 events = list(board.events(seen))
                 # After the events, so that the lists show all that those tell.
-                rows, waits = _show_work(board, _find_lists(board, options)), _count_waits(board, options)
-                sessions = _name_sessions(board, rows)
-                for event in find_news([event for event in events if event.session in sessions]):
-                    name = sessions[event.session or ""] if len(sessions) > 1 else ""
+                rows, waits = _load_work(board, _find_lists(board, options)), _count_waits(board, options)
+                names = _load_names(board, rows)
+                for event in find_news([event for event in events if event.session in names.known]):
+                    session = event.session or ""
+                    name = show_name(names.name(session), screen.display.glyphs) if len(names.known) > 1 else ""
                     before = f"{event.at.astimezone():%H:%M:%S}  {name}".rstrip()
-                    feed.append((Span(f"{before}  ", "dim"), Span(sentence(event, screen.display.glyphs))))
+                    said = sentence(event, screen.display.glyphs, names.known[session][1])
+                    feed.append((Span(f"{before}  ", "dim"), Span(said)))
                 seen = max([seen, *(event.seq for event in events)])
             tick += 1
     return 0
 
 
-def _name_sessions(board: BoardReader, rows: Sequence[ListRow]) -> dict[str, str]:
-    names = board.store.read(lambda tx: load_names(tx, [row.session for row in rows]))
-    return {row.session: safe_line(names.name(row.session)) for row in rows}
+def _load_names(board: BoardReader, rows: Sequence[ListRow]) -> SessionNames:
+    return board.store.read(lambda tx: load_names(tx, [row.session for row in rows]))
 
 
-def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
+def _name_programs(rows: Sequence[ListRow], names: SessionNames) -> list[ListRow]:
+    return [row._replace(agent=name_agent(row.agent, names.known[row.session][1])) for row in rows]
+
+
+def _describe_sessions(
+    board: BoardReader, rows: Sequence[ListRow], names: SessionNames, glyphs: Glyphs
+) -> dict[int, Line]:
     states = board.store.read(lambda tx: {row.session: tx.session_state(row.session) for row in rows})
-    names = board.store.read(lambda tx: load_names(tx, states))
     notes: dict[int, Line] = {}
     for row in rows:
         words = [show_name(names.name(row.session, row.agent), glyphs), *([safe_line(row.label)] if row.label else [])]
@@ -149,16 +155,20 @@ def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyp
     return notes
 
 
+def _load_work(board: BoardReader, rows: Sequence[ListRow]) -> list[ListRow]:
+    found = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
+    return _show_work(rows, [activity.state for activity in found], {})
+
+
 def _show_work(
-    board: BoardReader, rows: Sequence[ListRow], helped: Mapping[int, Helped] | None = None
+    rows: Sequence[ListRow], activities: Sequence[AgentState], helped: Mapping[int, Helped]
 ) -> list[ListRow]:
     """Return lists and tasks as people see them; those that finished agents left open say so."""
-    activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     found: list[ListRow] = []
-    for row, activity in zip(rows, activities, strict=True):
-        todos = show_left_open(with_tasks(row).todos, activity.state, (helped or {}).get(row.number, {}))
+    for row, state in zip(rows, activities, strict=True):
+        todos = show_left_open(with_tasks(row).todos, state, helped.get(row.number, {}))
         label = row.label
-        if activity.state == "finished" and todos.open_items:
+        if state == "finished" and todos.open_items:
             label = ", ".join(filter(None, (label, "agent finished")))
         found.append(row._replace(todos=todos, label=label))
     return found

@@ -7,9 +7,10 @@ import time
 from argparse import Namespace
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from punchlist.agent.leftovers import continue_for_person
 from punchlist.board import Board
 from punchlist.cli import complain
-from punchlist.cli.answer import resolve_wait
+from punchlist.cli.answer import SENT_SECONDS, describe_outcome, resolve_wait
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, open_board
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
@@ -25,32 +26,35 @@ from punchlist.cli.todo import ListDraft, describe_saved
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, Offer, PersonWait
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
-from punchlist.errors import EditRefused, PunchlistError
+from punchlist.errors import EditRefused, NotOverHttp, PunchlistError
 from punchlist.people.back_channel import deliver
 from punchlist.people.notices import PersonNotifier
 from punchlist.presence.screen_feed import LiveRoster
+from punchlist.reports.work_reports import LoadedBrief, mark_seen
 from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import load_settings, set_setting
 from punchlist.store import ListRow
 from punchlist.terminal.now import (
+    LEAST_LIST,
     PANE_COLUMNS,
     Detail,
+    NowRow,
     Subject,
-    SubjectKey,
     TopFrame,
     TopRows,
     TopView,
     arrange_rows,
+    count_lines,
     count_scroll,
     key_of,
     top_lines,
 )
 from punchlist.terminal.spans import safe_line
 from punchlist.text import graphemes, repair
-from punchlist.views.grades import load_reasons
+from punchlist.views.brief_groups import BriefRow
 from punchlist.views.list_owners import MAIN, explain_attaching, load_owner_activity, open_list_owner
-from punchlist.views.now import AgentNow, Roster
+from punchlist.views.now import AgentNow, ReceiptView, Roster
 
 _SPIN_SECONDS: Final = 0.5
 _CALM_SECONDS: Final = 30.0
@@ -61,18 +65,18 @@ _NOTIFY_SECONDS: Final = 5.0
 
 _STATUS_SECONDS: Final = 6.0
 _LONGEST_ANSWER: Final = 10_000
-_MOST_LISTS: Final = 20
 _GO_ON: Final = "Let it go on; a note, or nothing:"
 _EXAMPLES = """\
   punchlist top                  every agent of this machine, live
   punchlist top --project .      those of this project
   punchlist top --no-watch       without reading the logs of agents
+  punchlist top --server URL     those of a team's board, with your token
 """
 
 
 def parser() -> Parser:
     about = (
-        "Shows every agent of this machine live, what waits on you first, and lets you answer questions, decide on "
+        "Shows every agent of this machine live, what you have to do first, and lets you answer questions, decide on "
         "plans and change lists by keys; `?` lists them. Reads the logs of agents meanwhile, as `punchlist watch` does."
     )
     made = command_parser("top", about, run=_run, examples=_EXAMPLES)
@@ -87,13 +91,16 @@ def _run(options: Namespace) -> int:
         return complain("`top` draws on a terminal; elsewhere use `punchlist now`, with `--json` for a program.")
     with ExitStack() as stack:
         board = stack.enter_context(open_board(options))
-        feed = LiveRoster(board, project=options.project, who=author(options), watches=not options.no_watch)
+        who, watches = author(options), not options.no_watch
+        feed = LiveRoster(board, project=options.project, who=who, watches=watches, has_brief=True)
         feed.load()  # before the screen is taken: a board that cannot be used is told as by every command
         screen = FullScreen()
         stack.callback(feed.stop)
         feed.start(screen.wake)
         sender = stack.enter_context(ThreadPoolExecutor(1, "punchlist-deliver"))
         # The terminal is restored first; what the threads still do is nothing to look at.
+        if board.is_remote:
+            stack.callback(board.close)  # else one of them may wait for a server that is away
         with screen, suppress(KeyboardInterrupt, EOFError):
             top = Top(board, options, screen, feed, sender)
             stack.callback(top.close)
@@ -124,8 +131,8 @@ class Top:
         self._sender = sender
         self._display, self._height = screen.measure()
         panel = load_settings().panel
-        rows = TopRows((), {}, 0)
-        self._frame = TopFrame(roster=feed.roster, rows=rows, now=board.now(), is_expanded=panel.lists)
+        self._roster = feed.roster
+        self._frame = TopFrame(rows=TopRows(), now=board.now(), is_expanded=panel.lists)
         self._notifier: PersonNotifier | None = None
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
@@ -138,7 +145,7 @@ class Top:
         self._status_ends = 0.0
         self._is_done = False
 
-        if panel.notify:
+        if panel.notify and not board.is_remote:
             self._begin_notifying()
 
     def close(self) -> None:
@@ -180,15 +187,18 @@ class Top:
         try:
             has_detail = self._frame.view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
             frame.detail = self._load_detail(subject) if subject is not None and has_detail else None
-            frame.lists = self._load_lists() if self._frame.is_expanded and self._frame.view == "agents" else None
+            frame.lists = self._choose_lists(subject) if self._frame.view == "agents" else ()
         except PunchlistError as error:
-            frame.detail = frame.lists = None
+            frame.detail, frame.lists = None, ()
             self._say(str(error), is_problem=True)
         frame.now = self._board.now()
-        frame.nothing = () if self._frame.rows.sections else tuple(explain_nothing(self._options.project))
+        is_here = not self._board.is_remote
+        frame.nothing = () if frame.rows.sections else tuple(explain_nothing(self._options.project, is_here=is_here))
         frame.prompt = None if self._prompt is None else self._prompt.label
         frame.typed = "" if self._prompt is None else self._prompt.typed
         frame.feed = "live, watching" if self._feed.watches else "live"
+        if not is_here:
+            frame.feed = f"live from {urlsplit(self._board.store.path).netloc}"
         if self._notifier is not None:
             frame.feed += ", notifying"
         frame.tick = int(time.monotonic() / _SPIN_SECONDS)
@@ -198,8 +208,8 @@ class Top:
 
         Keys mean the rows of the last picture: what a person pressed was meant for what they saw.
         """
-        self._frame.roster = self._feed.roster
-        self._frame.rows = arrange_rows(self._frame.roster, self._display, self._frame.filter)
+        self._roster, brief = self._feed.roster, self._brief
+        self._frame.rows = arrange_rows(brief.groups, self._roster, self._display, self._frame.filter)
         keys = [key_of(row.of) for row in self._frame.rows.rows]
         if self._frame.selected in keys:
             self._place = keys.index(self._frame.selected)
@@ -210,25 +220,39 @@ class Top:
         """Return what the second view is about, else the selected row; a plan as it was opened, an agent as it is."""
         opened = self._opened
         if isinstance(opened, AgentNow):
-            return next((one for one in self._frame.roster.agents if key_of(one) == key_of(opened)), opened)
+            return next((one for one in self._roster.agents if key_of(one) == key_of(opened)), opened)
         rows = self._frame.rows.rows
         return opened or (rows[self._place].of if rows else None)
 
-    def _load_lists(self) -> dict[SubjectKey, Sequence[ListRow]]:
-        """Return the lists of the agents that may be on the screen: so many rows around the selected one."""
-        near = self._frame.rows.rows[max(0, self._place - self._height) : self._place + self._height]
-        agents = [row.of for row in near if isinstance(row.of, AgentNow) and row.of.total]
-        return {key_of(one): self._board.work(session=one.list_session, limit=_MOST_LISTS) for one in agents}
+    @property
+    def _brief(self) -> LoadedBrief:
+        brief = self._feed.brief
+        assert brief is not None  # it is loaded with the roster
+        return brief
+
+    def _choose_lists(self, subject: Subject | None) -> list[tuple[NowRow, Sequence[ListRow]]]:
+        """Return the lists that have room below the agents: the selected one, if no pane shows it, and others."""
+        room = self._height - 2 - count_lines(self._frame.rows)
+        rows = [row for row in self._frame.rows.rows if row.agent and row.agent.total and row.agent.list_session]
+        if (self._display.columns or 0) >= PANE_COLUMNS:
+            rows = [row for row in rows if row.of != subject]
+        rows.sort(key=lambda row: (row.of != subject, row.row.kind in ("idle", "gone", "unknown")))
+        shown = rows[: max(0, room) // LEAST_LIST]
+        loaded = [(row, self._feed.load_lists(row.row.session)) for row in shown]
+        return [(row, found.rows) for row, found in loaded if found is not None]
 
     def _load_detail(self, subject: Subject) -> Detail:
         place = find_place(subject)
-        rows: list[ListRow] = []
+        drawn = next((row for row in self._frame.rows.rows if key_of(row.of) == key_of(subject)), None)
+        found = self._feed.load_lists(place.session) if place.session else None
+        rows: Sequence[ListRow] = () if found is None else found.rows
         hint = ""
-        if place.session:
-            rows = list(self._board.work(session=place.session, limit=_MOST_LISTS))
+        if place.session and not self._board.is_remote:  # the server refuses to change a copy
             known = self._board.store.read(lambda tx: load_owner_activity(tx, place.agent, place.session))
             if known.copy_of:
                 hint = f"Only watched, {explain_attaching(known, place.agent, place.session)}."
+        elif place.session:
+            hint = "" if found is not None else "Its list is on its way from the server."
         elif isinstance(subject, AgentNow):
             hint = explain_unattached(subject)
         text = ""
@@ -237,11 +261,7 @@ class Top:
             if subject.kind == "plan":
                 title = f"Plan r{subject.id} of {place.name}: {safe_line(subject.title)}"
                 return Detail(title=title, text=text, rows=() if self._frame.view == "plan" else rows)
-        elif subject.waits_for:
-            text = subject.waits_for
-        reasons = self._board.store.read(lambda tx: load_reasons(tx, rows))
-        stopped_at = subject.stopped_at if isinstance(subject, AgentNow) else None
-        return Detail(title=place.name, text=text, rows=rows, hint=hint, reasons=reasons, stopped_at=stopped_at)
+        return Detail(place.name, drawn, text, rows, hint, {} if found is None else found.reasons)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
         self._frame.status, self._frame.is_problem = text, is_problem
@@ -279,6 +299,10 @@ class Top:
                 set_setting(settings_path(), "panel.lists", self._frame.is_expanded)
             case "n" if self._frame.view != "plan":
                 self._switch_notifying()
+            case "tab" if self._frame.view == "agents":
+                self._move_to_group()
+            case "s" if self._frame.view == "agents":
+                self._mark_seen()
             case "redraw":
                 self._screen.redraw()
             case "/":
@@ -307,6 +331,8 @@ class Top:
                 self._prompt = Prompt(f"Add to {place.name}:", lambda text: self._add(place, text))
             case "d":
                 self._ask_done(self._find_list(subject))
+            case "u":
+                self._undo(self._find_list(subject))
             case "y" if isinstance(subject, AgentNow) and subject.offer is not None:
                 self._accept(self._find_list(subject), subject.offer)
             case "e":
@@ -356,6 +382,18 @@ class Top:
         most = count_scroll(self._frame, self._display, self._height)
         self._frame.scroll = max(0, min(self._frame.scroll + steps, most))
 
+    def _move_to_group(self) -> None:
+        firsts = [0]
+        for section in self._frame.rows.sections[:-1]:
+            firsts.append(firsts[-1] + len(section.rows))
+        goal = next((place for place in firsts if place > self._place), 0)
+        self._move(goal - self._place)
+
+    def _mark_seen(self) -> None:
+        mark_seen(self._board, self._brief, self._options.project)
+        self._sender.submit(self._feed.reload)
+        self._say("Seen: what is new from now on is shown.")
+
     def _open(self, view: TopView, subject: Subject | None) -> None:
         self._frame.view, self._opened, self._frame.scroll = view, subject, 0
 
@@ -371,6 +409,7 @@ class Top:
     # Notifications.
 
     def _switch_notifying(self) -> None:
+        self._check_here("`punchlist notify`")
         if self._notifier is None:
             self._begin_notifying()
         else:
@@ -412,7 +451,7 @@ class Top:
     # Deeds.
 
     def _enter(self, subject: Subject) -> None:
-        if isinstance(subject, AgentNow):
+        if not isinstance(subject, PersonWait):
             self._open("list", subject)
         elif subject.kind == "plan":
             self._open("plan", subject)
@@ -423,7 +462,7 @@ class Top:
 
     def _read_plan(self, subject: Subject) -> None:
         place = find_place(subject)
-        waits = [one for one in self._frame.roster.waits if one.kind == "plan"]
+        waits = [one for one in self._roster.waits if one.kind == "plan"]
         own = [one for one in waits if place.session and (one.session, one.agent) == (place.session, place.agent)]
         if not own:
             raise EditRefused(problem=f"No plan of {place.name} waits on you.")
@@ -431,10 +470,14 @@ class Top:
 
     def _resolve(self, wait: PersonWait, text: str) -> str:
         before = self._board.store.last_seq()
-        outcome, said = resolve_wait(self._board, self._options, wait, wait.name, text)
+        outcome = resolve_wait(self._board, self._options, wait, wait.name, text)
+        receipt = None
         if wait.kind not in ("task", "flow"):
-            self._deliver(wait.session, wait.agent, before, is_approval=outcome == "approved")
-        return f"{outcome.capitalize()}: {safe_line(wait.title)}{said}"
+            is_approval = outcome == "approved"
+            sending = self._deliver(wait.session, wait.agent, before, is_approval=is_approval, wait=SENT_SECONDS)
+            with suppress(TimeoutError):
+                receipt = sending.result(SENT_SECONDS)
+        return describe_outcome(self._board, wait, outcome, receipt)
 
     def _reject(self, wait: PersonWait, reason: str) -> str:
         said = self._resolve(wait, f"reject {reason}")
@@ -469,7 +512,13 @@ class Top:
     def _mark_done(self, place: TopPlace, item: TodoItem, text: str) -> str:
         proof = (Evidence(text),) if text else ()
         self._edit(place, lambda _: Done(Target(item=item.id, by="id"), proof))
-        return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
+        return f"Marked completed: {safe_line(item.content)}; `u` takes it back"
+
+    def _undo(self, place: TopPlace) -> None:
+        before = self._board.store.last_seq()
+        open_list_owner(self._board, place.agent, place.session, place.project).undo(by=author(self._options))
+        self._deliver(place.session, place.agent, before)
+        self._say(f"Took back your last change of {place.name}.")
 
     def _accept(self, place: TopPlace, offer: Offer) -> None:
         """Complete an item that looks done, if it still is the one that the person saw."""
@@ -481,6 +530,7 @@ class Top:
 
     def _continue(self, place: TopPlace, *, is_over: bool) -> None:
         """Take over what an ended agent left, or, for an agent at work, what the last one that ended there left."""
+        self._check_here("`punchlist todo continue`")
         folder = self._board.agent(place.agent, session=place.session).folder
         ends, into = (place.session, "") if is_over else ("", place.session)
         before = self._board.store.last_seq()
@@ -488,7 +538,13 @@ class Top:
         self._deliver(done.into, MAIN, before)
         self._say(done.sentence)
 
+    def _check_here(self, command: str) -> None:
+        """Raise for what a key does on the machine of the board alone, as a command does there."""
+        if self._board.is_remote:
+            raise NotOverHttp(what=command, url=self._board.store.path)
+
     def _edit_list(self, place: TopPlace) -> None:
+        self._check_here("`punchlist todo edit`")
         agent = open_list_owner(self._board, place.agent, place.session, place.project)
         if said := self._edit_draft(place, ListDraft(agent)):
             self._say(said)
@@ -519,14 +575,18 @@ class Top:
         agent.edit(plan(agent.todos), by=author(self._options), person=person)
         self._deliver(place.session, place.agent, before)
 
-    def _deliver(self, session: str, agent: str, before: int, *, is_approval: bool = False) -> None:
+    def _deliver(
+        self, session: str, agent: str, before: int, *, is_approval: bool = False, wait: float = 0.0
+    ) -> Future[ReceiptView | None]:
         """Tell the agent, if it is idle; not in this thread, since a host may take seconds."""
+        self._feed.forget_lists()
 
-        def send() -> None:
+        def send() -> ReceiptView | None:
             with suppress(PunchlistError, OSError):  # it is told at its next turn
-                deliver(self._board, session, agent, before, is_approval=is_approval)
+                return deliver(self._board, session, agent, before, is_approval=is_approval, wait=wait, until="sent")
+            return None
 
-        self._sender.submit(send)
+        return self._sender.submit(send)
 
 
 class TopPlace(Struct, frozen=True):
@@ -542,9 +602,11 @@ def find_place(subject: Subject) -> TopPlace:
     """Return the list of an agent, or of the agent that waits."""
     if isinstance(subject, PersonWait):
         session, name = subject.session, subject.owner or subject.kind
+    elif isinstance(subject, BriefRow):
+        session, name = subject.session, subject.name
     else:
         session, name = subject.list_session, subject.name
-    return TopPlace(safe_line(name), session, subject.agent, subject.project)
+    return TopPlace(safe_line(name), session, subject.agent or MAIN, subject.project)
 
 
 def explain_unattached(row: AgentNow) -> str:

@@ -1,20 +1,18 @@
 """`punchlist watch` and `notify`: put what agents do on the board, and tell the person what needs them."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from punchlist.board import Board
+from punchlist.board import Board, Retention
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
@@ -28,7 +26,8 @@ from punchlist.people.notices import PersonNotifier, notice_data
 from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
 from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings.table import NotifySettings, load_settings
-from punchlist.terminal.spans import Line, Span, Style, plural, safe_line
+from punchlist.terminal.spans import Line, Span, Style, safe_line
+from punchlist.text import plural
 from punchlist.views.now import Roster
 
 _DRAW_SECONDS = 0.1
@@ -64,8 +63,20 @@ def _watch(options: Namespace) -> int:
             calls = sum(event.kind == "tool.started" for event in board.events(before))
             _describe_start(watcher, calls, time.monotonic() - began)
             if not options.once:
-                _follow(board, watcher)
+                with _open_relay(board):
+                    _follow(board, watcher)
     return 0
+
+
+def _open_relay(board: Board) -> AbstractContextManager[object]:
+    """Send what goes to the team's server, if there is one, while `punchlist watch` runs."""
+    if not load_settings().team.server:
+        return nullcontext()
+    from punchlist.mcp.relay import Relay  # HTTP and TLS, which others need not load
+
+    relay = Relay(lambda: board)
+    relay.start()
+    return closing(relay)
 
 
 def _catch_up(watcher: Watcher) -> None:
@@ -94,14 +105,15 @@ def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
 
 
 def _follow(board: Board, watcher: Watcher) -> None:
-    write = make_writer(detect_display(), colour=has_colours())
+    write = make_writer(board)
     seen = board.store.last_seq()
-    presence, next_look = PresenceLog(board), 0.0
+    presence, retention, next_look = PresenceLog(board), Retention(board), 0.0
     while True:
         watcher.wait(0.0 if watcher.is_behind else max(0.0, next_look - time.monotonic()))
         watcher.take_slice()
         if time.monotonic() >= next_look:
             presence.look()
+            retention.tick()
             next_look = time.monotonic() + PRESENCE_SECONDS
         for event in board.events(seen):
             seen = event.seq

@@ -14,7 +14,8 @@ from typing import Any, Final
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft
-from punchlist.settings.environment import Folder, project_of
+from punchlist.errors import EditRefused, MachineRefused
+from punchlist.settings.environment import Project, find_project
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, HostCall
 from punchlist.text.hashing import blake2b
@@ -33,12 +34,6 @@ NEWS: Final = frozenset({"answer", "changed"})
 """Kinds of texts for a model that tell what people answered, decided or changed."""
 
 _STEPS: Final = {"news.sent": "sent", "news.accepted": "accepted", "news.seen": "seen"}
-
-
-def bind(board: Board, host: str, conversation: str, session: str, *, project: Folder = None) -> None:
-    """Bind a conversation of a host to a session of the board from now on, as a handoff does."""
-    where, now = project_of(project), board.now()
-    board.store.transact(lambda tx: tx.hosts.bind_conversation(host, conversation, session, project=where, at=now))
 
 
 def find_session(board: Board, host: str, conversation: str) -> str:
@@ -71,6 +66,45 @@ def list_conversations(board: Board, session: str | None = None) -> list[Convers
     return board.store.read(lambda tx: tx.hosts.conversations(session))
 
 
+# Machines of a team.
+
+
+def check_conversation(tx: Transaction, machine: str, host: str, conversation: str) -> None:
+    """Refuse a conversation that another machine began, or whose session another one did."""
+    known = tx.hosts.find_conversation(host, conversation)
+    if known is None:
+        check_session(tx, machine, conversation)
+    elif known.machine != machine:
+        raise MachineRefused(session=conversation[:200])
+
+
+def name_host_call(machine: str, call_id: str) -> str:
+    """Return the id under which a call is noted: no machine can name a call of another one."""
+    return f"{machine}:{call_id}" if machine and call_id else call_id
+
+
+def check_session(tx: Transaction, machine: str, session: str) -> None:
+    """Refuse a session that another machine began, and that was not handed over to this one."""
+    if tx.find_machine(session) not in (None, machine) and not tx.hosts.is_continued_on(machine, session):
+        raise MachineRefused(session=session[:200])
+
+
+def check_steering(tx: Transaction, session: str, by: str) -> None:
+    """Refuse to change what an agent on a machine of the team works on, but for its owner, unless it lets the team."""
+    seen = tx.hosts.conversations(session, 1)
+    machine = seen[0].machine if seen else tx.find_machine(session)
+    if not machine:
+        return
+    known = tx.machines.find(machine)
+    token = next((one for one in tx.tokens.list() if one.machine == machine), None)
+    found = known or token
+    if (known is not None and known.steer == "team") or (found is not None and found.owner == by):
+        return
+    whose = "a machine that is unknown now" if found is None else f"`{found.name}`, the machine of {found.owner}"
+    problem = f"This agent runs on {whose}: only its owner changes its list and decides on its plan"
+    raise EditRefused(problem=f'{problem}, unless the machine says `steer = "team"`.')
+
+
 # Handoffs.
 
 
@@ -79,14 +113,25 @@ def find_source(tx: Transaction, session: str, *, but: str) -> str:
     return next((one.host for one in tx.hosts.conversations(session) if one.host != but), _ANOTHER)
 
 
-def continue_session(board: Board, host: str, conversation: str, payload: Mapping[str, Any], at: datetime) -> None:
-    """Bind a conversation to the session whose token its first prompt holds; any other prompt binds nothing."""
+def continue_session(
+    board: Board,
+    host: str,
+    conversation: str,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    place: Project | None = None,
+) -> None:
+    """Bind a conversation to the session whose token its first prompt holds; any other prompt binds nothing.
+
+    One on another machine, at a `place`, continues sessions of its own project alone.
+    """
     prompt = payload.get("prompt")
     token = _TOKEN.search(prompt) if isinstance(prompt, str) else None
     if token is None:
         return
     cwd = payload.get("cwd")
-    project = project_of(cwd if isinstance(cwd, str) and cwd else None)
+    where = find_project(cwd if isinstance(cwd, str) and cwd else None) if place is None else place
 
     def work(tx: Transaction) -> None:
         known = tx.hosts.find_conversation(host, conversation)
@@ -94,8 +139,10 @@ def continue_session(board: Board, host: str, conversation: str, payload: Mappin
         row = None if session is None else tx.agent(session, MAIN)
         if session is None or row is None or (known is not None and known.event != "SessionStart"):
             return
+        if where.machine and row.project != where.key:
+            return
         data = {"from": find_source(tx, session, but=host), "host": host, "conversation": conversation}
-        tx.hosts.bind_conversation(host, conversation, session, project=project, at=at)
+        tx.hosts.bind_conversation(host, conversation, session, project=where.key, at=at, machine=where.machine)
         tx.add_events(row, [Draft("session.continued", data)], by=host, at=max(at, tx.log.last_time(row.number) or at))
 
     board.store.transact(work)

@@ -1,7 +1,5 @@
 """Change a list: apply a command, recover a list from elsewhere, undo a change. Nothing here raises."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import NamedTuple, assert_never
 

@@ -4,8 +4,6 @@ An agent has one plan at a time. Each draft or proposal is a revision of its own
 decision names the revision that the person saw.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Define the commands on a list, and the policy by which a dialect applies them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -48,7 +46,6 @@ class Policy(Struct, frozen=True, kw_only=True):
     wipe_finished: bool = False
     """A list whose items are all completed is cleared."""
 
-    refuse_unknown_fields: bool = False
     atomic: bool = True
     """One refused operation refuses the whole call."""
 

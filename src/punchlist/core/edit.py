@@ -1,7 +1,5 @@
 """Edit a list by operations on an item, a phase or everything, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import assert_never

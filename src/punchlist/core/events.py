@@ -3,8 +3,6 @@
 `fold` is the inverse of `diff`: folding a list's events up to a revision gives the list at that revision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -83,6 +81,11 @@ KINDS: Mapping[str, str] = {
     "session.continued": "a conversation of another host continues a session: {from, host, conversation}",
     "session.copied": "a session's lists were copied here: {source}",
     "session.moved": "a session got another id: {source}",
+    "token.created": "a token was made: {name, scope, project, projects, owner}",
+    "token.renewed": "a token got a new secret and another end: {name}",
+    "token.revoked": "a token was revoked: {name}",
+    "token.signed_in": "a browser was signed in by a link that works once: {name}",
+    "board.pruned": "the event with this number was deleted with its session or project: {}",
     "task.created": "a task was created: {list, id, subject, task}",
     "task.changed": "a task's text or settings changed: {list, id, subject, set}",
     "task.linked": "a task waits for another one: {list, id, subject, blocker}",

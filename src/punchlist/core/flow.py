@@ -4,8 +4,6 @@ The states, their transitions and the order of the checks are those of nexo's Ta
 only when those before it are finished.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -14,17 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
+from punchlist import errors
 from punchlist.core.commands import Elsewhere, Problem
 from punchlist.core.task_rules import merge_state
-from punchlist.errors import (
-    FlowCancelPending,
-    FlowEnded,
-    FlowHeld,
-    FlowStarted,
-    FlowTransitionRefused,
-    FlowWaitRefused,
-    PunchlistError,
-)
 
 FIRST_STEP = "init"
 
@@ -115,9 +105,9 @@ def owner_key(agent: str, session: str) -> str:
 def check_open(flow: Flow, *, cancels: bool = False) -> None:
     """Raise if the flow has ended, or is to be cancelled and this is something else."""
     if flow.is_terminal:
-        raise FlowEnded(id=flow.id, status=flow.status)
+        raise errors.FlowEnded(id=flow.id, status=flow.status)
     if flow.cancel_requested and not cancels:
-        raise FlowCancelPending(id=flow.id)
+        raise errors.FlowCancelPending(id=flow.id)
 
 
 def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
@@ -125,9 +115,11 @@ def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
     check_open(flow, cancels=to is _X)
     if to not in LEGAL[flow.status]:
         ways = " or ".join(sorted(LEGAL[flow.status]))
-        raise FlowTransitionRefused(id=flow.id, status=flow.status, to=to, ways=ways)
+        raise errors.FlowTransitionRefused(id=flow.id, status=flow.status, to=to, ways=ways)
     if to is _R and flow.held_by:
-        raise FlowHeld(id=flow.id, before=", ".join(f"`{each}`" for each in flow.held_by[:10]), held_by=flow.held_by)
+        raise errors.FlowHeld(
+            id=flow.id, before=", ".join(f"`{each}`" for each in flow.held_by[:10]), held_by=flow.held_by
+        )
     return change(flow, now, status=to, **more)
 
 
@@ -180,7 +172,7 @@ def check_not_started(flow: Flow) -> None:
     """Raise if the flow has started: its order can only be set before."""
     check_open(flow)
     if flow.status is not _C:
-        raise FlowStarted(id=flow.id, status=flow.status)
+        raise errors.FlowStarted(id=flow.id, status=flow.status)
 
 
 def _patch_state(flow: Flow, patch: tuple[Any] | None) -> dict[str, Any]:
@@ -258,13 +250,13 @@ def check_condition(condition: WaitCondition, now: datetime, horizon: timedelta 
     """Raise if a model may not wait for this. `set_waiting` does not ask."""
     if condition.at is not None:
         if condition.at <= now:
-            raise FlowWaitRefused(problem="timer.at must be in the future")
+            raise errors.FlowWaitRefused(problem="timer.at must be in the future")
         if condition.at - now > horizon:
-            raise FlowWaitRefused(problem=f"timer.at exceeds max horizon ({horizon.days} days)")
+            raise errors.FlowWaitRefused(problem=f"timer.at exceeds max horizon ({horizon.days} days)")
     elif condition.kind == "external_event":
         for name, text in (("topic", condition.topic), ("correlation_id", condition.correlation_id)):
             if not text.strip():
-                raise FlowWaitRefused(problem=f"external_event.{name} cannot be empty")
+                raise errors.FlowWaitRefused(problem=f"external_event.{name} cannot be empty")
 
 
 def decide_wait(flow: Flow, now: datetime) -> Outcome:
@@ -349,5 +341,5 @@ class FlowResult(NamedTuple):
     command: FlowCommand
     flow: Flow | None = None
     flows: tuple[Flow, ...] = ()
-    error: PunchlistError | None = None
+    error: errors.PunchlistError | None = None
     problems: tuple[Problem, ...] = ()

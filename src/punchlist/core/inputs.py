@@ -1,7 +1,5 @@
 """Check values from outside: options that a person wrote, and values that are kept as JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from math import isfinite

@@ -6,8 +6,6 @@ near text among what is left. Its work is bounded: near text is only sought two 
 characters.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
@@ -470,9 +468,10 @@ class ListMerge(Struct):
         return [*head, *(item for block in rest for item in block)]
 
     def _find_left_out(self, base: Sequence[TodoItem], found: list[TodoItem | None]) -> tuple[list[TodoItem], set[str]]:
-        """Return the items that the author knew and no longer names, and the ids of those that others changed since.
+        """Return the items that the author knew and no longer names, and the ids of those that stay on the list.
 
-        An item that the dialect cannot express, for its length or number, is not left out.
+        Those stay that others changed since, and those that wait on a person, who may still answer. An item that the
+        dialect cannot express, for its length or number, is not left out.
         """
         named = {item.id for item in found if item is not None}
         left_out: list[TodoItem] = []
@@ -484,7 +483,8 @@ class ListMerge(Struct):
             if current is None or known.id not in expressed:
                 continue
             left_out.append(current)
-            if self.shown is not None and (current.status, current.content) != (known.status, known.content):
+            is_changed = self.shown is not None and (current.status, current.content) != (known.status, known.content)
+            if is_changed or current.waits_on_person:
                 kept.add(known.id)
         return left_out, kept
 

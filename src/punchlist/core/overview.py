@@ -6,8 +6,6 @@ The store keeps these values as rows and changes them in the transaction that ap
 log gives the same values: `doctor` rebuilds the rows that way.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -181,6 +179,11 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     at: datetime | None = None
     written: int = 0
     """The last event of its list, but for a grade."""
+
+    @property
+    def program(self) -> str:
+        """The program that runs it, by its log or its host; empty if neither tells."""
+        return self.copy_format or self.host
 
     @property
     def is_live(self) -> bool:
@@ -357,6 +360,11 @@ class PersonWait(Struct, frozen=True, kw_only=True):
     """The program that runs the agent; empty if that is not known."""
 
     @property
+    def key(self) -> tuple[str, ...]:
+        """The values that no other wait has together."""
+        return self.kind, self.session, self.agent, self.list, self.id
+
+    @property
     def owner(self) -> str:
         """The agent that waits, as every surface calls it; the list of a task that no agent has."""
         return name_session(self.project, self.session, self.agent, self.host) or self.list
@@ -475,17 +483,23 @@ _LONGEST_TEXT: Final = 160
 _MOST_SUBAGENTS: Final = 3
 """Subagents that are named; the others are counted."""
 
-_DOUBTFUL: Final = ("unseen", "failing")
 
+class AgentWork(Struct, frozen=True):
+    """An agent: its activity, and its items and tasks in short. `parent` is None for a root agent.
 
-class AgentWork(NamedTuple):
-    """An agent of a session: its activity, and its items and tasks in short. `parent` is None for a root agent."""
+    `started_for` is the key of the item that its parent started it for.
+    """
 
     number: int
-    name: str
+    session: str
+    agent: str
+    project: str
     parent: int | None
+    started_for: str
     activity: Activity
     list: ListSummary
+    session_state: str = "idle"
+    folder: str = ""
 
 
 class Offer(Struct, frozen=True, omit_defaults=True):
@@ -515,8 +529,6 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     next: str = ""
     blocked: str = ""
     failed: str = ""
-    doubtful: int = 0
-    """Completed items without evidence, or with a failing check."""
     state: str = ""
     check: str = ""
     """The check program by which it has that state."""
@@ -575,13 +587,12 @@ def prepare_line(
         next=_line(work.next),
         blocked=_line(work.blocked),
         failed=_line(work.failed),
-        doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
         changes=changes,
         waits=len(waits),
         wait=_line(name_wait(waits[0])) if waits else "",
-        subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
+        subagents=tuple(SubagentLine(_line(one.agent), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
         focus_check=_line(work.check),
         offer=offer,

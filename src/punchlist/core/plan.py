@@ -4,8 +4,6 @@ A tag counts only alone on its line, with whitespace around it at most. Any othe
 Citations are taken out of the text before tags are looked for.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import Literal, NamedTuple
 

@@ -3,8 +3,6 @@
 An agent may be seen by several roads. It is one row, by its host and the host's own id of the conversation.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,13 +17,18 @@ from punchlist.text.shell import drop_cd
 PresenceState = Literal["busy", "waiting", "idle", "unknown", "gone"]
 """`decide_state` decides it, for every surface; `unknown` is an agent that cannot be looked up."""
 
-ProcessLook = Literal["runs", "ended", "elsewhere", "none"]
-"""The result of a look at the process of an agent: `elsewhere` is in another machine or pid namespace."""
+ProcessLook = Literal["runs", "ended", "elsewhere", "unreachable", "none"]
+"""The result of a look at the process of an agent.
+
+`elsewhere` is in another machine or pid namespace, `unreachable` on a machine of the team that is not heard of now.
+"""
 
 Road = Literal["hooks", "files", "host"]
 
 _ROADS: Final[tuple[Road, ...]] = ("hooks", "files", "host")
 """Roads by which an agent is seen, the most trusted last: the host itself knows best."""
+
+_LEAST_ALIVE: Final = {"gone": 0, "unknown": 1}
 
 _PATH: Final = re.compile(r'"(?:file_?[pP]ath|path|notebook_path|absolute_path)": ?"([^"]+)"')
 """The file in the preview of a call's arguments, which are JSON."""
@@ -35,6 +38,9 @@ HEARTBEAT_SECONDS: Final = 600.0
 
 GONE_SHOWN: Final = timedelta(hours=12)
 """An agent whose process ended is shown for so long after its last change of state."""
+
+NO_WORDS: Final = "input needed"
+"""Shown where a host says that it waits on the person, and not for what."""
 
 
 class Presence(Struct, frozen=True, kw_only=True):
@@ -60,6 +66,8 @@ class Presence(Struct, frozen=True, kw_only=True):
     list_session: str = ""
     """The session of the board that a handoff bound the conversation to; empty for the one of its own id."""
     road: Road = "host"
+    machine: str = ""
+    """The name of the machine of the team on which it runs; empty for this one."""
 
     @property
     def board_session(self) -> str:
@@ -77,6 +85,8 @@ def decide_state(
     """
     if said == "gone" or process == "ended":
         return "gone"
+    if process == "unreachable":
+        return "unknown"
     if process != "runs" and quiet > HEARTBEAT_SECONDS and not is_hung:
         return "unknown"
     return "waiting" if is_asked else said
@@ -115,6 +125,13 @@ def _join(roads: Sequence[Presence]) -> Presence:
     return joined
 
 
+def choose_living(found: Iterable[Presence]) -> list[Presence]:
+    """Return one agent per session of the board: of the conversations that share it, the living one, the latest."""
+    order = sorted(found, key=lambda one: 0.0 if one.since is None else one.since.timestamp())
+    order.sort(key=lambda one: _LEAST_ALIVE.get(one.state, 2))
+    return list({one.board_session: one for one in order}.values())
+
+
 def find_missing(before: Iterable[Presence], after: Iterable[Presence], at: datetime) -> list[Presence]:
     """Return the agents that were seen before and are not seen now, each as gone since this time."""
     known = {one.board_session for one in after}
@@ -129,6 +146,7 @@ def describe_call(name: str, preview: str) -> str:
     """Return a tool call in a few words, by the preview of its arguments: a command line, `Edit README.md`, a name."""
     if preview and not preview.startswith("{"):
         return drop_cd(preview)
+    name = name.rpartition("__")[2] if name.startswith("mcp__") else name
     path = _PATH.search(preview)
     return f"{name} {posixpath.basename(path[1]) or path[1]}" if path else name
 

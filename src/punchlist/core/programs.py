@@ -4,14 +4,14 @@ A new program is one entry here and, if its logs are to be read, a reader in `tr
 for their commands tell them from a person.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from punchlist.text import cut
+from punchlist.text.patterns import compile_later
 
 ProgramName = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
 
@@ -164,30 +164,53 @@ def find_short_name(name: str) -> str | None:
     return None if program is None else program.short or program.name
 
 
+def name_agent(agent: str, host: str) -> str:
+    """Return what people call an agent: the first one of a program, which is `main` to us, by the program's name."""
+    return find_short_name(host) or agent if agent == "main" else agent
+
+
 # The name of a session.
 
 _SHORT_ID: Final = 6
-_LONGEST_CHOSEN: Final = 16
-"""Characters of an id that is shown whole, if a person chose it."""
+_MADE: Final = compile_later(r"[0-9a-f-]{20,}|.*?(?=[A-Za-z]*[0-9])[0-9A-Za-z]{12,}")
+"""An id that a program made: long and hexadecimal, or with a long run of letters and digits at its end."""
+
+_MADE_BY_CLOCK: Final = compile_later(r"([0-9a-f]{8})-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""A UUID of version 1: its end is that of the machine, the same in all its ids."""
 
 _LONGEST_NAME: Final = 24
 
 
-def short_id(session: str) -> str:
-    """Return the part of a session's id that people read and type: of one that a program made, the random end."""
-    is_chosen = len(session) <= _LONGEST_CHOSEN and not set(session) <= set("0123456789abcdef-")
-    return session if is_chosen else session[-_SHORT_ID:]
+def short_id(session: str, alike: Container[str] = ()) -> str:
+    """Return the part of a session's id that people read and type: of one that a program made, the random end.
+
+    Those that are `alike` share that part, and are told apart by the whole id.
+    """
+    if session in alike or not _MADE.fullmatch(session):
+        return session
+    by_clock = _MADE_BY_CLOCK.fullmatch(session)
+    return by_clock[1] if by_clock else session[-_SHORT_ID:].lstrip("-")
 
 
-def name_session(project: str, session: str, agent: str = "main", host: str = "", worktree: str = "") -> str:
+def find_alike(sessions: Iterable[str]) -> frozenset[str]:
+    """Return the sessions that share their short id with another one."""
+    known = frozenset(sessions)
+    counts = Counter(map(short_id, known))
+    return frozenset(one for one in known if counts[short_id(one)] > 1)
+
+
+def name_session(
+    project: str, session: str, agent: str = "main", host: str = "", worktree: str = "", alike: Container[str] = ()
+) -> str:
     """Return the name of an agent on every surface: `api · claude bede30`, with its worktree; a subagent follows."""
     program = find_short_name(host) or host
-    who = f"{cut(program or agent, _LONGEST_NAME)} {short_id(session)}".strip()
+    who = f"{cut(program or agent, _LONGEST_NAME)} {short_id(session, alike)}".strip()
     part = cut(agent, _LONGEST_NAME) if program and agent != "main" else ""
     folder = cut(project.rstrip("/").rpartition("/")[2], _LONGEST_NAME)
     if worktree:
         folder = f"{folder} ({cut(worktree, _LONGEST_NAME)})"
-    return " · ".join(filter(None, (folder, who, part)))
+    # The sign between the parts is in none of them: pages show each in its own way.
+    return " · ".join(one.replace(" · ", "·") for one in (folder, who, part) if one)
 
 
 # Tell a person at the command line from an agent in a shell. This prevents accidents, not forgery.

@@ -2,8 +2,6 @@
 for a person who comes back.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
-from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.grades import DOUBTFUL, GRADES, Grade
 from punchlist.core.grounding.session import STATES, CheckRun, CheckState, SessionState, State
@@ -147,14 +144,13 @@ class Report(Struct, frozen=True):
 
     They come agent by agent, each agent's items before its tasks.
     `sessions` are their states, the worst first. `elsewhere` is the work of each agent that belongs to no item.
-    `committing` are calls that make commits, so that each commit finds its item. `waits` is what waits on a person.
+    `waits` is what waits on a person.
     """
 
     sessions: tuple[SessionState, ...]
     items: tuple[ItemReport, ...]
-    elsewhere: Mapping[Subject, Tally]
+    elsewhere: tuple[tuple[Subject, Tally], ...]
     totals: Totals
-    committing: tuple[CommitCall, ...] = ()
     waits: tuple[PersonWait, ...] = ()
 
     @property

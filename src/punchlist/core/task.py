@@ -1,7 +1,5 @@
 """Define durable tasks, work that outlives a conversation: fields, commands of task tools, and tasks as items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum

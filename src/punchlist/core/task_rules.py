@@ -1,26 +1,14 @@
 """Change tasks by their rules: each function returns the task after a change, or raises the reason against it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from msgspec.structs import replace
 
+from punchlist import errors
 from punchlist.core.task import ENDED, LateResult, RunsAfter, Task, TaskStatus, Wait
-from punchlist.errors import (
-    CancelPending,
-    ChecklistOpen,
-    FenceStale,
-    TaskBlocked,
-    TaskNotReady,
-    TaskRevisionConflict,
-    TaskTaken,
-    TransitionRefused,
-    WaitRefused,
-)
-from punchlist.text import cut, for_prompt, repair
+from punchlist.text import cut, for_prompt, repair_key
 
 _P, _I, _W = TaskStatus.PENDING, TaskStatus.IN_PROGRESS, TaskStatus.WAITING
 _C, _F, _X = TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED
@@ -49,13 +37,13 @@ def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
         check_not_cancelling(task)
     if to not in LEGAL[task.status]:
         then = "retry it first" if _P in LEGAL[task.status] else "leave it"
-        raise TransitionRefused(id=task.id, status=task.status, to=to, next=then)
+        raise errors.TransitionRefused(id=task.id, status=task.status, to=to, next=then)
     if to in {_I, _C}:
         check_unblocked(task)
     missing = [for_prompt(cut(check.text, 80)) for check in task.checklist if not check.done] if to is _C else []
     if missing:
         more_lines = f"; and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
-        raise ChecklistOpen(id=task.id, open="; ".join(missing[:_MOST_NAMED]) + more_lines)
+        raise errors.ChecklistOpen(id=task.id, open="; ".join(missing[:_MOST_NAMED]) + more_lines)
     at = max(now, task.started_at or task.created_at or now)  # a clock may be set back
     ended = to in ENDED
     changes: dict[str, Any] = {
@@ -79,23 +67,23 @@ def check_unblocked(task: Task) -> None:
         named = [f"{each.id} ({each.status})" for each in task.held_by[:_MOST_NAMED]]
         more = task.open_blockers - len(named)
         said = ", ".join(named) + (f" and {more} more" if more > 0 else "")
-        raise TaskBlocked(id=task.id, blockers=said, blocked_by=[each.id for each in task.held_by])
+        raise errors.TaskBlocked(id=task.id, blockers=said, blocked_by=[each.id for each in task.held_by])
 
 
 def check_fence(task: Task, fence: int | None) -> None:
     """Raise if a worker shows another fence than the present one; a caller without a fence is no worker."""
     if fence is not None and fence != task.fence:
-        raise FenceStale(id=task.id, fence=fence, actual=task.fence, kept="")
+        raise errors.FenceStale(id=task.id, fence=fence, actual=task.fence, kept="")
 
 
 def check_revision(task: Task, revision: int | None) -> None:
     if revision is not None and revision != task.revision:
-        raise TaskRevisionConflict(id=task.id, expected=revision, actual=task.revision)
+        raise errors.TaskRevisionConflict(id=task.id, expected=revision, actual=task.revision)
 
 
 def check_not_cancelling(task: Task) -> None:
     if task.cancel_requested:
-        raise CancelPending(id=task.id)
+        raise errors.CancelPending(id=task.id)
 
 
 def is_holding(status: TaskStatus, runs_after: RunsAfter) -> bool:
@@ -113,10 +101,10 @@ def is_held(task: Task) -> bool:
     return task.status is _I or (task.status is _P and task.owner is not None)
 
 
-def taken_error(task: Task, holder: str | None = None) -> TaskTaken:
+def taken_error(task: Task, holder: str | None = None) -> errors.TaskTaken:
     """Return the error for a caller that wants a task which is held. `holder` has it, where it has no owner."""
     until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
-    return TaskTaken(id=task.id, owner=task.owner or holder or "another worker", until=until)
+    return errors.TaskTaken(id=task.id, owner=task.owner or holder or "another worker", until=until)
 
 
 def check_not_leased(task: Task, by: str) -> None:
@@ -128,11 +116,11 @@ def check_not_leased(task: Task, by: str) -> None:
 def claim(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
     """Claim a task for a worker, under a lease and with a new fence."""
     if task.status is not _I and task.status is not _P:
-        raise TaskNotReady(id=task.id, problem=f"it is {task.status}")
+        raise errors.TaskNotReady(id=task.id, problem=f"it is {task.status}")
     if task.status is _I or task.owner not in {None, owner}:
         raise taken_error(task)
     if task.not_before is not None:
-        raise TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
+        raise errors.TaskNotReady(id=task.id, problem=f"it rests until {task.not_before:%Y-%m-%d %H:%M:%S %Z}")
     return move(
         task,
         _I,
@@ -161,16 +149,18 @@ def renew_lease(task: Task, owner: str | None, now: datetime, lease: timedelta) 
     return replace(task, lease=lease.total_seconds(), lease_until=now + lease)
 
 
-def no_claim_error(task: Task) -> TransitionRefused:
+def no_claim_error(task: Task) -> errors.TransitionRefused:
     """Return the error for a heartbeat on a task that no worker has claimed."""
     then = "there is no claim to keep alive"
-    return TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
+    return errors.TransitionRefused(id=task.id, status=task.status, to="anybody's under a lease", next=then)
 
 
 def release(task: Task, now: datetime) -> Task:
     """Release a task, so that others may claim it. A released claim was no attempt."""
     if task.status is not _I:
-        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
+        raise errors.TransitionRefused(
+            id=task.id, status=task.status, to=_P, next="only what is in progress can be released"
+        )
     to = _X if task.cancel_requested else _P
     return move(task, to, now, fence=task.fence + 1, attempts=_count_earlier_attempts(task))
 
@@ -218,7 +208,7 @@ def fail(task: Task, now: datetime, reason: str) -> Task:
     A claim was counted as an attempt when it was made; work that was started without one is counted now.
     """
     if task.status in ENDED and task.status is not _F:
-        raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
+        raise errors.TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
     attempts = task.attempts + (task.status is _I and task.lease_until is None)
     more = task.max_attempts is not None and attempts < task.max_attempts
     if more and task.status is not _F and not task.cancel_requested:
@@ -238,7 +228,7 @@ def retry(task: Task, now: datetime) -> Task:
     A worker that went silent in the last attempt is still heard until the task is claimed: its fence stays.
     """
     if task.status not in ENDED and task.not_before is None:
-        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
+        raise errors.TransitionRefused(id=task.id, status=task.status, to=_P, next="it has not ended")
     fresh = replace(task, cancel_requested=False)
     fence = task.fence + (task.status is not _F)
     return move(fresh, _P, now, not_before=None, attempts=0, fence=fence, failure=None, started_at=None)
@@ -271,7 +261,7 @@ def wait(task: Task, wait: Wait, now: datetime) -> Task:
 def resume(task: Task, now: datetime, patch: Any = None) -> Task:
     """Resume a task after its wait and merge `patch` into its state; cancel it if that was requested."""
     if task.status is not _W:
-        raise TransitionRefused(id=task.id, status=task.status, to=_P, next="it does not wait")
+        raise errors.TransitionRefused(id=task.id, status=task.status, to=_P, next="it does not wait")
     if task.cancel_requested:
         return cancel(task, now)
     goes_on = task.wait is not None and task.wait.then == "in_progress" and not task.open_blockers
@@ -324,17 +314,17 @@ def make_wait(
     """Make a wait: a timer with `until`, an event with `topic` and `correlation_id`, else for a person."""
     if until is not None:
         if topic is not None or correlation_id is not None:
-            raise WaitRefused(problem="A task waits for a time or for an event, not for both: give one of them.")
+            raise errors.WaitRefused(problem="A task waits for a time or for an event, not for both: give one of them.")
         try:
             at = now + until if isinstance(until, timedelta) else until
             late, far = at <= now, at > now + HORIZON
         except (OverflowError, TypeError) as error:
             problem = "That is no time to wait for: give one with a time zone, within 30 days."
-            raise WaitRefused(problem=problem) from error
+            raise errors.WaitRefused(problem=problem) from error
         if late:
-            raise WaitRefused(problem="That time has passed: give one in the future.")
+            raise errors.WaitRefused(problem="That time has passed: give one in the future.")
         if far:
-            raise WaitRefused(problem=f"That is more than {HORIZON.days} days away: give an earlier time.")
+            raise errors.WaitRefused(problem=f"That is more than {HORIZON.days} days away: give an earlier time.")
         return Wait(kind="timer", at=at)
     if topic is None and correlation_id is None:
         return Wait(kind="manual")
@@ -345,7 +335,7 @@ def make_wait(
 
 def _check_name(what: str, text: Any) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise WaitRefused(problem=f"An event needs a `{what}`: a text that is not empty.")
+        raise errors.WaitRefused(problem=f"An event needs a `{what}`: a text that is not empty.")
     if len(text) > LONGEST_NAME:
-        raise WaitRefused(problem=f"A `{what}` has at most {LONGEST_NAME} characters.")
-    return repair(text)
+        raise errors.WaitRefused(problem=f"A `{what}` has at most {LONGEST_NAME} characters.")
+    return repair_key(text)

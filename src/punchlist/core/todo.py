@@ -1,7 +1,5 @@
 """Define todo lists: items, phases, and the values computed from them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
@@ -9,8 +7,9 @@ from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
+from punchlist.errors import InvalidInput
 from punchlist.text.patterns import compile_later
 
 
@@ -46,11 +45,15 @@ ANYBODY = "a person"
 
 
 _PERSON: Final = compile_later(
-    r"\b(?:users?|humans?|persons?|people|operators?|reviewers?|maintainers?|you|your"
-    r"|approv(?:al|es?|ed)|permission|confirmation|go-ahead|sign-?off|decision)\b",
+    r"\b(?:(?:a?wait|approv|confirm|review|agree|decid|answer|clarif|sign(?:s|ed)?[ -]?off)\w*"
+    r"|users?|humans?|persons?|people|operators?|maintainers?|managers?|customers?|clients?|owners?|team|legal|you|your"
+    r"|permissions?|go-ahead|decisions?|credentials?|passwords?|access)\b",
     re.IGNORECASE,
 )
-"""Words of a reason that waits for a person: our tool has no field for whom an item waits on."""
+"""Words of a reason that waits for a person: our tool has no field for whom an item waits on.
+
+In doubt it is a person: a model that waits may begin another item itself, one that is pushed on cannot be called back.
+"""
 
 
 class Blocker(Struct, frozen=True):
@@ -113,6 +116,15 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     grade: str | None = None
     check: NamedCheck | None = None
     """The command that shows that it is done."""
+
+    def __post_init__(self) -> None:
+        if type(self.status) is not Status:  # msgspec checks types only where it decodes
+            if self.status not in list(Status):
+                known = ", ".join(Status)
+                raise InvalidInput(problem=f"`{self.status}` is no status of an item; use one of {known}.")
+            force_setattr(self, "status", Status(self.status))
+        if self.active_form == "":
+            force_setattr(self, "active_form", None)
 
     @property
     def label(self) -> str:

@@ -1,7 +1,5 @@
 """Define findings and verdicts, the values that every detector returns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 

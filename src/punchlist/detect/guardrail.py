@@ -4,8 +4,6 @@
 thresholds and the object that replaces a blocked result are Hermes'; the words are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -132,26 +130,48 @@ def signature(tool: str, args: object, signer: Signer = UNKEYED) -> Signature:
     return Signature(shorten_id(tool), signer.digest(fields(args)))
 
 
+class GuardedResult(Struct, frozen=True, omit_defaults=True):
+    """A result as the guardrail reads it: its hash, and if it is missing, a refusal of ours, or reads as a failure."""
+
+    digest: str = ""
+    is_missing: bool = False
+    is_refusal: bool = False
+    has_failed: bool = False
+
+
+def read_guarded_result(
+    tool: str, result: object, *, failed: bool | None = None, signer: Signer = UNKEYED
+) -> GuardedResult:
+    """Read the result of a call. Without `failed` the result itself says if it is one, as in Hermes."""
+    data = parse_json(result, CHARACTERS) if isinstance(result, str) else None
+    has_failed = looks_failed(tool, result) if failed is None else failed
+    return GuardedResult(
+        signer.digest(result if data is None else data), result is None, is_refusal(result), has_failed
+    )
+
+
 def before(
     state: GuardrailState,
-    name: str,
+    name: str | Signature,
     args: object = None,
     *,
+    spawns: int | None = None,
     reads: bool = False,
     options: GuardrailOptions = DEFAULT,
     signer: Signer = UNKEYED,
 ) -> tuple[GuardrailState, Decision]:
     """Decide if a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`.
 
+    The call is given by its tool and arguments, or by its signature and the subagents that it `spawns`.
     `reads`: the call only looks something up, although its tool is none of Hermes'.
     """
-    mark = signature(name, args, signer)
+    mark = signature(name, args, signer) if isinstance(name, str) else name
     caps, searches, subagents = options.loop_caps, state.searches, state.subagents
     if mark.tool_name == "web_search":
         if 0 < caps.max_web_searches <= searches:
             return state, _decide("block", "loop_web_search_cap", mark, searches, caps.max_web_searches)
         state = replace(state, searches=searches + 1)
-    elif mark.tool_name == "delegate_task" and (spawned := _count_spawned(args)):
+    elif mark.tool_name == "delegate_task" and (spawned := count_spawned(args) if spawns is None else spawns):
         if 0 < caps.max_subagents <= subagents:
             return state, _decide("block", "loop_subagent_cap", mark, subagents, caps.max_subagents)
         state = replace(state, subagents=subagents + spawned)
@@ -180,14 +200,15 @@ def after(
 ) -> tuple[GuardrailState, Decision]:
     """Judge a call that ran, given by its tool and arguments or by its signature.
 
-    Without `failed` the result itself decides, as in Hermes. A call whose result is a refusal of ours did not run,
-    and does not count.
+    `result` may have been read before. A call whose result is a refusal of ours did not run, and does not count.
     """
     mark = signature(name, args, signer) if isinstance(name, str) else name
-    if is_refusal(result):
+    if not isinstance(result, GuardedResult):
+        result = read_guarded_result(mark.tool_name, result, failed=failed, signer=signer)
+    if result.is_refusal:
         return state, _allow(mark)
     key, tool = _key(mark), mark.tool_name
-    if looks_failed(tool, result) if failed is None else failed:
+    if result.has_failed:
         return _after_failure(state, mark, options)
     last, count = state.repeats.get(key, ("", 0))
     state = replace(
@@ -198,10 +219,8 @@ def after(
     )
     if not options.is_idempotent(tool, reads=reads):
         return state, _allow(mark)
-    data = parse_json(result, CHARACTERS) if isinstance(result, str) else None
-    result_hash = signer.digest(result if data is None else data)
-    count = count + 1 if last == result_hash else 1
-    state = replace(state, repeats=with_entry(state.repeats, key, (result_hash, count), _MOST))
+    count = count + 1 if last == result.digest else 1
+    state = replace(state, repeats=with_entry(state.repeats, key, (result.digest, count), _MOST))
     if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
         return state, _decide("warn", "idempotent_no_progress_warning", mark, count)
     return state, _allow(mark, count)
@@ -238,7 +257,7 @@ def looks_failed(tool: str, result: object) -> bool:
     return '"error"' in head or '"failed"' in head or result.startswith("Error")
 
 
-def _count_spawned(args: object) -> int:
+def count_spawned(args: object) -> int:
     """Count the subagents that a delegation starts: one for each of its tasks; steering those that run starts none."""
     given = fields(args)
     action = given.get("action")

@@ -6,11 +6,9 @@
 - `todo_storm`: many calls of the todo tool, writes and reads, in a short time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +17,7 @@ from punchlist.core.events import ARRIVALS, RETURNS, Event
 from punchlist.core.inputs import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, Raised, clean_name
+from punchlist.detect.signatures import fields
 
 STORM = "todo_storm"
 Value = TypeVar("Value")
@@ -270,17 +269,13 @@ def _observe_item_change(
 def _item_and_status(event: Event) -> tuple[str, str | None]:
     """Return the item that an event is about, and the status that it has after it, where the event says so."""
     if event.kind == "item.added":
-        data = _read_fields(event.data.get("item"))
+        data = fields(event.data.get("item"))
         status = data.get("status", "pending")
     else:
         data = event.data
-        status = _MOVES.get(event.kind) or _read_fields(data.get("set")).get("status")
+        status = _MOVES.get(event.kind) or fields(data.get("set")).get("status")
     item = data.get("id")
     return item if isinstance(item, str) else "", status if isinstance(status, str) else None
-
-
-def _read_fields(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _is_back(before: str, after: str) -> bool:

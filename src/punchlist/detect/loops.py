@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from punchlist.core.inputs import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
-from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
+from punchlist.detect.signatures import Outcome, Reading, Sight, outcome, shorten_id, sight
 from punchlist.text.hashing import blake2b
 from punchlist.text.tool_values import UNKEYED, Signer
 
@@ -150,8 +150,8 @@ class Finished(NamedTuple):
 def judge_start(
     state: LoopState,
     call_id: str,
-    name: str,
-    args: object,
+    name: str | Sight,
+    args: object = None,
     *,
     run: str | None = None,
     options: LoopOptions = DEFAULT,
@@ -159,12 +159,13 @@ def judge_start(
 ) -> tuple[LoopState, Verdict]:
     """Judge a call that is about to run; return the state after it and the verdict. A recorded call is the last one.
 
-    Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
-    again and recorded once. An empty `call_id` is no id: such a call is never taken for another.
+    The call is given by its tool and arguments, or as it was seen where it runs. Only calls of the same `run` count, or
+    those of none where it is None. The same call reported again is judged again and recorded once. An empty `call_id`
+    is no id: such a call is never taken for another.
     """
     if not options.enabled:
         return state, FINE
-    seen = sight(name, args, signer)
+    seen = name if isinstance(name, Sight) else sight(name, args, signer)
     call = LoopCall(shorten_id(call_id), seen.tool, seen.key, shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
     same = (place for place, known in enumerate(before) if known.id == call.id and known.key == call.key)
@@ -201,6 +202,7 @@ def record_end(
 ) -> Finished:
     """Add the outcome of a call. A call that has its outcome, or is unknown, changes nothing.
 
+    `result` may be an `Outcome` that was read before.
     A call that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args`
     a call that was never seen to start is recorded too. A result that is None is unknown, and so no sign of a loop.
     """
@@ -211,9 +213,8 @@ def record_end(
     call_id, run = shorten_id(call_id), shorten_id(run) if run else ""
     held = _find_held(state.held, call_id, key, run)
     if held is not None:
-        if result is None or is_refusal(result):
-            return Finished(state)
-        return _record_run_of_held(state, held, outcome(held.way, result, is_error=is_error, signer=signer), options)
+        came = _read_outcome(held.way, result, is_error, signer)
+        return _record_run_of_held(state, held, came, options) if came.may_have_run else Finished(state)
     place, is_over = _find_open_call(state.calls, call_id, key, run)
     if place is not None:
         call = state.calls[place]
@@ -221,7 +222,7 @@ def record_end(
         return Finished(state)
     else:
         call = LoopCall(call_id, seen.tool, key, run, seen.way)
-    came = outcome(call.way, result, is_error=is_error, signer=signer)
+    came = _read_outcome(call.way, result, is_error, signer)
     if came.hash is None:
         return Finished(state)
     call = call._replace(outcome=came.hash, unknown_tool=came.unknown_tool)
@@ -230,6 +231,10 @@ def record_end(
     else:
         state = replace(state, calls=(*state.calls[:place], call, *state.calls[place + 1 :]))
     return Finished(replace(state, guard=_update_guard(state.guard, call)), call, is_newest=place is None)
+
+
+def _read_outcome(way: Reading, result: object, is_error: bool, signer: Signer) -> Outcome:
+    return result if isinstance(result, Outcome) else outcome(way, result, is_error=is_error, signer=signer)
 
 
 def watch_compaction(state: LoopState, *, run: str | None = None, options: LoopOptions = DEFAULT) -> LoopState:

@@ -4,8 +4,6 @@ The host decides what a round is: a turn of the agent, a task handed to a worker
 plan is due for review, and counting starts again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from msgspec import Struct

@@ -6,8 +6,6 @@ without what changes in every one of its kind, such as the id of a message that 
 our own verdicts is a refusal: the host did not run the call.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import islice
@@ -143,10 +141,14 @@ class Sight(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a call: the hash of its result, and the tool that turned out not to exist."""
+    """The outcome of a call: the hash of its result, and the tool that turned out not to exist.
+
+    `may_have_run` is False where the result is missing, or is a refusal of ours.
+    """
 
     hash: str | None = None
     unknown_tool: str | None = None
+    may_have_run: bool = False
 
 
 def shorten_id(name: object) -> str:
@@ -193,18 +195,19 @@ def outcome(way: Reading, result: object, *, is_error: bool, signer: Signer = UN
             return Outcome()
         said = _error_text(result)
         missing = next(filter(None, (pattern.search(said, 0, _SEARCHED) for pattern in _UNKNOWN_TOOL)), None)
-        return Outcome(f"error:{signer.digest(said)}", None if missing is None else shorten_id(missing[1].lower()))
+        unknown = None if missing is None else shorten_id(missing[1].lower())
+        return Outcome(f"error:{signer.digest(said)}", unknown, result is not None)
     if result is None or (isinstance(result, str) and may_refuse(result) and is_refusal(result)):
         return Outcome()
     if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
-        return Outcome(signer.digest({"text": ""} if way == "plan" else result))
+        return Outcome(signer.digest({"text": ""} if way == "plan" else result), None, not is_refusal(result))
     given = fields(cast("object", result))
     text, details = _join_text(given), fields(given.get("details"))
     may_be = may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in details
     if may_be and is_refusal(given):
         return Outcome()
     facts = _select_facts(way, details, text)
-    return Outcome(signer.digest(facts, _find_volatile if way == "send" else None))
+    return Outcome(signer.digest(facts, _find_volatile if way == "send" else None), None, True)
 
 
 def _select_facts(way: Reading, details: Mapping[str, Any], text: str) -> object:

@@ -5,8 +5,6 @@ came but no output, or output came and then stopped. The caller runs `find_stall
 visible output ends a stall; any other heartbeat delays the next notice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, cast

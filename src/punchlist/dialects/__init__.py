@@ -1,7 +1,5 @@
 """Registry of dialects: one file per wire tool. To add one, write its file and add its line here."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 

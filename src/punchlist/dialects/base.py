@@ -1,7 +1,5 @@
 """The parts of a dialect: tools, a policy, a parser, a renderer, and plan tools. No store, no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
@@ -198,14 +196,6 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)
-
-    def name_tools(self) -> str:
-        """Return the tools that write, in words: "`TaskCreate` or `TaskUpdate`"."""
-        return " or ".join(f"`{name}`" for name in self.writers or (self.tools[0].name,))
-
-    def name_updater(self) -> str:
-        """Return the tool that updates items, in words: "`TaskUpdate`"."""
-        return f"`{(self.writers or (self.tools[0].name,))[-1]}`"
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
         """True if the original gives its tool to such an agent."""

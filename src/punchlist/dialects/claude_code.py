@@ -4,35 +4,19 @@ What this dialect cannot show stays in our state, untouched. With `plan_tools` i
 plans.md.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Entry, Policy, Replace
-from punchlist.core.todo import TodoItem
-from punchlist.dialects.base import (
-    IN_THREE,
-    LOST_IN_THREE,
-    THREE,
-    Dialect,
-    EnterPlan,
-    Invalid,
-    Parsed,
-    PlanCall,
-    Reply,
-    Result,
-    SubmitPlan,
-    reply_plan_state,
-)
+from punchlist.dialects import base
 from punchlist.dialects.repair import key_name, read_fields, type_name
 from punchlist.dialects.tool_descriptions import TEXT, Tool, object_of, one_of
 from punchlist.text import repair
 
-POLICY = Policy(dialect="claude-code", wipe_finished=True, refuse_unknown_fields=True, shown=IN_THREE)
+POLICY = Policy(dialect="claude-code", wipe_finished=True, shown=base.IN_THREE)
 
 MOST_ISSUES = 20
 """Issues that one refusal names: enough to mend a call, and no more than a model reads."""
@@ -43,7 +27,7 @@ SUCCESS = (
 )
 
 _NOT_EMPTY = {"type": "string", "minLength": 1}
-_TODO_ITEM = object_of({"content": _NOT_EMPTY, "status": one_of(THREE), "activeForm": _NOT_EMPTY})
+_TODO_ITEM = object_of({"content": _NOT_EMPTY, "status": one_of(base.THREE), "activeForm": _NOT_EMPTY})
 
 _EXAMPLE = {
     "todos": [
@@ -74,20 +58,21 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Parsed:
+def parse(_tool: str, args: Any) -> base.Parsed:
     if issues := list(_find_issues(args)):
         return report_issues("TodoWrite", issues)
     return Replace(
         tuple(
-            Entry(repair(todo["content"]), THREE[todo["status"]], repair(todo["activeForm"])) for todo in args["todos"]
+            Entry(repair(todo["content"]), base.THREE[todo["status"]], repair(todo["activeForm"]))
+            for todo in args["todos"]
         )
     )
 
 
-def report_issues(tool: str, issues: Sequence[str]) -> Invalid:
+def report_issues(tool: str, issues: Sequence[str]) -> base.Invalid:
     plural = "issue" if len(issues) == 1 else "issues"
     said = "\n".join(issues)
-    return Invalid(f"InputValidationError: {tool} failed due to the following {plural}:\n{said}")
+    return base.Invalid(f"InputValidationError: {tool} failed due to the following {plural}:\n{said}")
 
 
 def describe_type(name: str | None, expected: str, value: Any) -> str:
@@ -128,8 +113,8 @@ def _find_item_issues(todos: list[Any]) -> Iterator[str]:
         status = given.get("status")
         if not isinstance(status, str):
             yield _describe_missing_text(f"todos[{index}].status", given, "status")
-        elif status not in THREE:
-            expected = "|".join(f"'{name}'" for name in THREE)
+        elif status not in base.THREE:
+            expected = "|".join(f"'{name}'" for name in base.THREE)
             yield f"todos[{index}].status: invalid value, expected one of {expected}"
 
 
@@ -137,23 +122,19 @@ def _describe_missing_text(name: str, given: dict[str, Any], key: str) -> str:
     return describe_type(name, "string", given[key]) if key in given else f"The required parameter `{name}` is missing"
 
 
-def show_items(items: Iterable[TodoItem]) -> list[dict[str, str]]:
-    """Return items as this dialect shows them, without those that it cannot show."""
-    return [
-        {"content": item.content, "status": near.value, "activeForm": item.active_form or item.content}
-        for item in items
-        if (near := POLICY.shows(item.status)) is not None
-    ]
-
-
-def render(result: Result) -> Reply:
+def render(result: base.Result) -> base.Reply:
     if refusals := result.refusals:
         return result.refuse("\n".join(problem.text for problem in refusals))
     new = [
         {"content": entry.content, "status": entry.status.value, "activeForm": entry.active_form}
         for entry in result.entries
     ]
-    return result.reply(SUCCESS, {"oldTodos": show_items(result.before.items), "newTodos": new})
+    old = [
+        {"content": item.content, "status": near.value, "activeForm": item.label}
+        for item in result.before.items
+        if (near := POLICY.shows(item.status)) is not None
+    ]
+    return result.reply(SUCCESS, {"oldTodos": old, "newTodos": new})
 
 
 # Plan mode: `EnterPlanMode` and `ExitPlanMode`. Known, and kept: the names; that entering only reads while leaving does
@@ -194,31 +175,31 @@ class ClaudeCodePlans:
     unavailable = "EnterPlanMode is not for agents that another one started: no person would see their plan."
     outside = "ExitPlanMode is for plan mode, which is off. If a plan was approved, go on with it."
 
-    def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
+    def parse(self, tool: str, args: Any) -> base.PlanCall | base.Invalid:
         is_entering = tool == ENTER.name
         if not isinstance(args, dict) and not (is_entering and args is None):
             return report_issues(tool, [describe_type(None, "object", args)])
         if is_entering:
-            return EnterPlan()
+            return base.EnterPlan()
         given = read_fields(args)
         plan = given.get("plan")
         if not isinstance(plan, str):
             return report_issues(tool, [_describe_missing_text("plan", given, "plan")])
-        return SubmitPlan(repair(plan))
+        return base.SubmitPlan(repair(plan))
 
-    def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> Reply:
-        return Reply(ENTERED, {"message": ENTERED})
+    def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> base.Reply:
+        return base.Reply(ENTERED, {"message": ENTERED})
 
-    def reply_exited(self, plan: Plan, entered_at: datetime, now: datetime, *, required: bool = True) -> Reply:
+    def reply_exited(self, plan: Plan, entered_at: datetime, now: datetime, *, required: bool = True) -> base.Reply:
         if plan.state is PlanState.APPROVED:
-            return Reply(APPROVED, {"plan": plan.text, "isAgent": False})
-        return reply_plan_state(plan, now)
+            return base.Reply(APPROVED, {"plan": plan.text, "isAgent": False})
+        return base.reply_plan_state(plan, now)
 
-    def reply_resolved(self, id: str, *, done: bool) -> Reply:
+    def reply_resolved(self, id: str, *, done: bool) -> base.Reply:
         raise NotImplementedError  # it has no tool for that
 
 
-DIALECT = Dialect(
+DIALECT = base.Dialect(
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,
@@ -229,5 +210,5 @@ DIALECT = Dialect(
     ),
     withheld_in=frozenset({"commit", "pull_request"}),
     plans=ClaudeCodePlans(),
-    lossy=(*LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
+    lossy=(*base.LOST_IN_THREE, "no ids, phases, notes, priorities, parents or explanation"),
 )

@@ -16,8 +16,6 @@ itself, for an unknown one or in a cycle; a subject is not blank. A refused upda
 stored with the task. Finished tasks stay: nothing is deleted after five seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, assert_never, cast

@@ -5,8 +5,6 @@ The original's arguments are a JSON text; arguments given as an object are read 
 no function's (`update_plan handler received unsupported payload`) cannot reach us: `call` only takes arguments.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Inv
 from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 from punchlist.text import cut, repair
 
-POLICY = Policy(dialect="codex", refuse_unknown_fields=True, shown=IN_THREE)
+POLICY = Policy(dialect="codex", shown=IN_THREE)
 
 
 TOOL = Tool(

@@ -6,8 +6,6 @@ text and usual spellings of a status are repaired, other mistakes in an item are
 our id as its number, or the next free one where that is taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

@@ -4,8 +4,6 @@ A missing field of an item is an empty text, as in Go; a missing list is refused
 own errors about types are not published; ours name the item. An empty active form shows as the content.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace

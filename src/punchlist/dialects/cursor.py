@@ -5,8 +5,6 @@ repaired. A new list has at least two items; a merge may name a single one. `dep
 as in 2.0. A merge that names an unknown id without a text makes an item of that name.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace

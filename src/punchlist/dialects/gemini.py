@@ -4,8 +4,6 @@ Fields that the schema does not name are ignored; the original's answer to them 
 published. The original offers the tool to Gemini 2 models only; here the host decides.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace

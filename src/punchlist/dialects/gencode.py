@@ -3,8 +3,6 @@
 The proposal leaves the text of an over-limit error to its schema library; ours says it in plain words.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace

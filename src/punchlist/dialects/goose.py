@@ -6,8 +6,6 @@ is the text that goose puts before its model: its rows updated to the present li
 `$GOOSE_TODO_MAX_CHARS` counts here too; with 0 only our own limit of 100,000 characters is left.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any, cast

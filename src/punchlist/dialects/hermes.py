@@ -3,8 +3,6 @@
 Two items in progress are kept.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from itertools import islice

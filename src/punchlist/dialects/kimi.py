@@ -4,8 +4,6 @@ Its errors are pydantic's, whose layout is not the tool's own: ours give field a
 ignored, as pydantic does by default.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace

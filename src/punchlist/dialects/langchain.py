@@ -5,8 +5,6 @@ is its answer to each of those calls. The errors of its tool node depend on its 
 the field.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace

@@ -4,8 +4,6 @@ Its goal is our session. In nexo the list dies with the goal; we keep it across 
 it also has the tools of plan mode, see plans.md.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

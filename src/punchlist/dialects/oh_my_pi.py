@@ -4,8 +4,6 @@ A mistake in one operation is reported and the others still apply; one task is i
 items show as `abandoned`. Closed tasks leave the model's list after a delay (`CLEAR_DELAY`), never the person's view.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Set
 from itertools import chain

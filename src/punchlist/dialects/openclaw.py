@@ -3,27 +3,15 @@
 Texts are trimmed, as its reader of parameters does. The reply has no text: its details hold the plan.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import TodoList
-from punchlist.dialects.base import (
-    LOST_ONE_AT_A_TIME,
-    ONE_AT_A_TIME,
-    THREE,
-    Dialect,
-    Invalid,
-    Parsed,
-    Reply,
-    Result,
-    shown_items,
-)
+from punchlist.dialects import base
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
-POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
+POLICY = Policy(dialect="openclaw", focus="refuse", shown=base.ONE_AT_A_TIME)
 
 TOOL = Tool(
     name="update_plan",
@@ -34,7 +22,7 @@ TOOL = Tool(
     input_schema=object_of(
         {
             "explanation": TEXT,
-            "plan": list_of(object_of({"step": TEXT, "status": one_of(THREE)}, others=True), minItems=1),
+            "plan": list_of(object_of({"step": TEXT, "status": one_of(base.THREE)}, others=True), minItems=1),
         },
         required=["plan"],
     ),
@@ -42,24 +30,24 @@ TOOL = Tool(
 )
 
 
-def parse(_tool: str, args: Any) -> Parsed:
+def parse(_tool: str, args: Any) -> base.Parsed:
     given = read_fields(args)
     plan = given.get("plan")
     if not isinstance(plan, list) or not plan:
-        return Invalid("plan required")
+        return base.Invalid("plan required")
     entries: list[Entry] = []
     for index, step in enumerate(cast("list[Any]", plan)):
         if not isinstance(step, dict | list):  # an array is an object in JavaScript, one without a step
-            return Invalid(f"plan[{index}] must be an object")
+            return base.Invalid(f"plan[{index}] must be an object")
         fields = read_fields(step)
         text, status = _read_text(fields, "step"), _read_text(fields, "status")
         if not text:
-            return Invalid(f"plan[{index}].step required")
+            return base.Invalid(f"plan[{index}].step required")
         if not status:
-            return Invalid(f"plan[{index}].status required")
-        if status not in THREE:
-            return Invalid(f"plan[{index}].status must be one of {', '.join(THREE)}")
-        entries.append(Entry(text, THREE[status]))
+            return base.Invalid(f"plan[{index}].status required")
+        if status not in base.THREE:
+            return base.Invalid(f"plan[{index}].status must be one of {', '.join(base.THREE)}")
+        entries.append(Entry(text, base.THREE[status]))
     return Replace(tuple(entries), explanation=_read_text(given, "explanation"))
 
 
@@ -68,7 +56,7 @@ def _read_text(fields: dict[str, Any], key: str) -> str:
     return mend(value).strip() if isinstance(value, str) else ""
 
 
-def render(result: Result) -> Reply:
+def render(result: base.Result) -> base.Reply:
     if result.refusals:
         several = result.refusals[0].code == "several_in_progress"
         return result.refuse("plan can contain at most one in_progress step" if several else None)
@@ -85,15 +73,15 @@ def plan_event(todos: TodoList) -> dict[str, Any]:
     data: dict[str, Any] = {"phase": "update", "title": "Plan updated", "source": "codex-app-server"}
     if todos.explanation:
         data["explanation"] = todos.explanation
-    data["steps"] = [f"{item.content} ({near.value})" for item, near in shown_items(todos, POLICY)]
+    data["steps"] = [f"{item.content} ({near.value})" for item, near in base.shown_items(todos, POLICY)]
     return {"stream": "plan", "data": data}
 
 
-DIALECT = Dialect(
+DIALECT = base.Dialect(
     tools=(TOOL,),
     policy=POLICY,
     parse=parse,
     render=render,
-    lossy=(*LOST_ONE_AT_A_TIME, "no ids, active forms, phases, notes, priorities or parents"),
+    lossy=(*base.LOST_ONE_AT_A_TIME, "no ids, active forms, phases, notes, priorities or parents"),
     limits=("at least one step",),
 )

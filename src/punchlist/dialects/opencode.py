@@ -6,8 +6,6 @@ write that core refuses answers as its v2 core does. Two rules are the host's: s
 their rules name it, and a third equal call asks a person.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, cast
 

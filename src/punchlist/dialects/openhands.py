@@ -4,8 +4,6 @@ Errors in the arguments are pydantic's, whose layout is not the tool's own: ours
 has one note in this dialect; several show as one, and when that is sent again they stay several.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace

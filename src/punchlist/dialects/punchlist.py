@@ -6,8 +6,6 @@ A reply shows the changes, the focus and done/total; the whole list when asked f
 It makes every repair that `repair.py` knows, and says what it repaired. Nothing is lost in this dialect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
@@ -27,18 +25,16 @@ POLICY = Policy(
     dialect="punchlist",
     limits=Limits(items=256, characters=4000, other=4000, refuse_blank=True),
     focus="first",
-    refuse_unknown_fields=True,
     advance=True,
 )
 
-# Every value has one type, because some providers refuse unions. The parser takes and mends more than the schema shows:
-# bare texts for items, numbers for ids, one id for a list, {id: text} for a list of both.
+# Every value but an item has one type, because some providers refuse unions elsewhere than in `anyOf`. The parser takes
+# and mends more than the schema shows: numbers for ids, one id for a list, {id: text} for a list of both.
 _CHECK = add_description(TEXT, "The test or build that proves it")
-_ITEMS = list_of(
-    object_of(
-        {"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": _CHECK}, required=["text"]
-    )
+_ITEM = object_of(
+    {"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": _CHECK}, required=["text"]
 )
+_ITEMS = list_of({"anyOf": [TEXT, _ITEM]})
 _IDS = list_of(TEXT)
 _BY_ID = list_of(object_of({"id": TEXT, "text": TEXT}))
 _FLAG = {"type": "boolean"}
@@ -124,7 +120,10 @@ def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan | Conti
     if "plan" in asked:
         return _read_plan(given)
     if "continue" in asked:
-        return _read_continue(given)
+        wanted = given["continue"]
+        if len(given) > 1 or not isinstance(wanted, str) or not wanted.strip():
+            raise Malformed("`continue` stands alone: the id of a session that ended, or `none`.")
+        return ContinueWork(repair_text(wanted).strip()[:200])
     written = _read_set(repair.from_json(given.get("set")))
     whole = None
     if isinstance(written, list):
@@ -141,13 +140,6 @@ def _read_plan(given: dict[str, Any]) -> SubmitPlan:
     if not isinstance(given["plan"], str):
         raise Malformed("`plan` is a text.")
     return SubmitPlan(repair_text(given["plan"]))
-
-
-def _read_continue(given: dict[str, Any]) -> ContinueWork:
-    wanted = given["continue"]
-    if len(given) > 1 or not isinstance(wanted, str) or not wanted.strip():
-        raise Malformed("`continue` stands alone: the id of a session that ended, or `none`.")
-    return ContinueWork(repair_text(wanted).strip()[:200])
 
 
 def _read_set(value: Any) -> Any:

@@ -4,8 +4,6 @@ It writes the tasks of the project, which its sessions and agents share, and whi
 `punchlist tasks`. A claim is a lease, which the agent's activity renews. A reply names the task and what comes next.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, assert_never, cast
 
 from punchlist.core import task as do

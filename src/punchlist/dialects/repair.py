@@ -9,8 +9,6 @@
 - `new_task`: JSON text, an object within `task` or `tasks`, `title`, `content` or `name` for `subject`, no description
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import msgspec

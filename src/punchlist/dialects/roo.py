@@ -7,8 +7,6 @@ does so when others changed the list since the model last saw it. The host asks 
 `DECLINED` is its answer then. Whitespace around and line breaks within a row make no difference.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace

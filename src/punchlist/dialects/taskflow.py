@@ -7,8 +7,6 @@ after `is not a valid UUID:` is its library's as far as we know it; texts of mor
 more than a million bytes are `invalid data`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -89,7 +87,12 @@ def _read_flow_action(action: str, given: Mapping[str, Any], flow: str) -> flows
                     flow=flow, patch=_read_json(given, "patch"), current_step=_read_optional(given, "current_step")
                 )
             case "wait":
-                return _read_wait(given, flow)
+                if "wait_condition" not in given:
+                    raise Malformed("missing `wait_condition`")
+                condition = flows.parse_condition(_read_json(given, "wait_condition"))
+                if condition is None:
+                    raise Malformed(_SHAPE)
+                return flows.WaitFlow(flow=flow, condition=condition)
             case "finish":
                 final = (_read_json(given, "final_state"),) if "final_state" in given else None
                 return flows.FinishFlow(flow=flow, final_state=final)
@@ -101,15 +104,6 @@ def _read_flow_action(action: str, given: Mapping[str, Any], flow: str) -> flows
                 return flows.ShowFlow(flow=flow)
     except Malformed as refused:
         return flows.ShowFlow(flow=flow, refused=str(refused))
-
-
-def _read_wait(given: Mapping[str, Any], flow: str) -> flows.WaitFlow:
-    if "wait_condition" not in given:
-        raise Malformed("missing `wait_condition`")
-    condition = flows.parse_condition(_read_json(given, "wait_condition"))
-    if condition is None:
-        raise Malformed(_SHAPE)
-    return flows.WaitFlow(flow=flow, condition=condition)
 
 
 def _read_required(given: Mapping[str, Any], key: str) -> str:

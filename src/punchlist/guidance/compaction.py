@@ -6,11 +6,9 @@ added is valid there: no key of our own, no empty text, nothing between a tool c
 are not changed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from msgspec import Struct
 
@@ -23,7 +21,16 @@ from punchlist.text import clean, cut, fence
 HERMES_HEADER: Final = "[Your active task list was preserved across context compression]"
 """Hermes' own words, in place of a fence."""
 
-NOTE: Final = "Open work from before the conversation was compacted. From Punchlist, the todo layer of this session."
+Because = Literal["resumed", "compacted"]
+_NOTES: Final[Mapping[Because, str]] = {
+    because: f"Open work from before the conversation was {because}. From Punchlist, the todo layer of this session."
+    for because in get_args(Because)
+}
+NOTE: Final = _NOTES["compacted"]
+_CHANGED: Final = "Changed since the list was last written"
+MOST_FILES: Final = 12
+"""Changed files that are named, the latest ones."""
+
 MOST_ROWS: Final = 256
 LONGEST_ROW: Final = 1_000
 _DEEPEST: Final = 8
@@ -103,13 +110,31 @@ def _list_hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
             yield OpenWork(content=item.content, status=near, name=name)
 
 
-def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
-    """Return the block for a compacted conversation; None when nothing is open."""
+def block(
+    work: Sequence[OpenWork],
+    dialect: Dialect,
+    because: Because = "compacted",
+    changed: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+) -> str | None:
+    """Return the block for a compacted or resumed conversation; None when nothing is open.
+
+    `changed` are files that were changed since the list was last written: their items may be done and not ticked off.
+    `left_out` are open items that a rewrite of the list left out: the reply that said so is gone with the conversation.
+    """
     if all(one.status in CLOSED for one in work):
         return None
     if dialect.name == "hermes":
         return "\n".join((HERMES_HEADER, *map(_write_hermes_row, work[:MOST_ROWS])))
-    return fence([NOTE, *_write_rows(work, dialect.words)])
+    gone = [cut(_to_line(text), LONGEST_ROW) for text in left_out]
+    rows = [
+        *_write_rows(work, dialect.words),
+        *(f"- [left out] {one} (add it again if it is still wanted)" for one in gone),
+    ]
+    if changed:
+        shown = ", ".join(cut(_to_line(path), 100) for path in changed[-MOST_FILES:])
+        rows.append(f"{_CHANGED}: {shown}. Look at them before you do an item again.")
+    return fence([_NOTES[because], *rows])
 
 
 def _write_rows(work: Sequence[OpenWork], words: Mapping[Status, str]) -> Iterator[str]:
@@ -171,7 +196,8 @@ _BEGINNINGS: Final = (
 
 _BLOCK: Final = re.compile(
     rf"(?:\n\n)?^(?:{re.escape(HERMES_HEADER)}(?:\n- \[.*)+(?:\n\n\[Skills pruned during compression.*(?:\n.+)*)?"
-    rf"|<punchlist>\n{re.escape(NOTE)}(?:\n(?: *- \[|# |… and \d+ more; ).*)+(?:\n</punchlist>$)?)",
+    rf"|<punchlist>\n(?:{'|'.join(map(re.escape, _NOTES.values()))})"
+    rf"(?:\n(?: *- \[|# |… and \d+ more; |{_CHANGED}: ).*)+(?:\n</punchlist>$)?)",
     re.MULTILINE,
 )
 """A block with the empty line before it: it ends at the first line that is none of its rows.

@@ -4,8 +4,6 @@ Pure steps: what is remembered and what is seen go in, what to remember and what
 grow with the conversation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -39,10 +37,6 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     tally: CallCounts
     policy: Policy
     dialect: Dialect
-    own: frozenset[str]
-    """Names of all our tools."""
-    writers: frozenset[str] = frozenset()
-    """Those of them whose use counts; empty if all do."""
     shown: tuple[TodoItem, ...] | None = None
     """Items that the model knows, where others changed the list since; else None."""
     authors: Mapping[str, str] = {}
@@ -50,14 +44,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     planning: bool = False
     """Plan mode is on."""
     offered: bool = True
-    tools: Sequence[str] = ()
-    """Tools that the message used."""
     notice: str = ""
     """Text for plan mode."""
     entered: str = ""
     """Identifies the present stay in plan mode."""
-    host: OwnTools = NONE
-    """Tools as the host declares them."""
     beyond: words.Beyond = words.NOTHING_BEYOND
     """Items that none of this agent's tools of ours can report."""
     left_out: tuple[TodoItem, ...] = ()
@@ -67,13 +57,13 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tool(self) -> str:
-        """The tools that the texts name."""
-        return self.dialect.name_tools()
+        """The tools that write, as the texts name them: "`TaskCreate` or `TaskUpdate`"."""
+        return " or ".join(f"`{name}`" for name in self.dialect.writers or (self.dialect.tools[0].name,))
 
     @property
     def updater(self) -> str:
-        """The tool that reports what became of items."""
-        return self.dialect.name_updater()
+        """The tool that reports what became of items: "`TaskUpdate`"."""
+        return f"`{(self.dialect.writers or (self.dialect.tools[0].name,))[-1]}`"
 
     def items(self, *, unfinished: bool = False) -> words.Shown:
         """Return the items that the dialect shows."""
@@ -96,58 +86,72 @@ CHECKED = frozenset({"verified", "confirmed"})
 """Grades of a completion that a person or a check has confirmed."""
 
 
-def decide_after_turn(memory: Memory, seen: Situation, rules: Rules) -> TurnDecision:
-    """Decide what to say after one assistant message."""
-    before, memory = memory, _count_turn(memory, seen)
-    if not rules.speaks or not seen.offered:
-        return TurnDecision(_catch_up(memory, seen), _tell_news(seen, rules))
-    if seen.planning:
-        planned = memory.planned + 1 if memory.entered == seen.entered else 1
-        memory = replace(memory, planned=planned, entered=seen.entered)
-        every = rules.plan_notice_every
-        said = [*_tell_news(seen, rules)]
-        if every and seen.notice and not (planned - 1) % every:
-            said.append(Injection("plan_mode", seen.notice, role=rules.schedule.role))
-        return spend(memory, said, rules)
-    if memory.planned:
-        memory = replace(memory, planned=0)
-    with_tools = bool(seen.tools) or before.others > 0
-    memory, changed, shows_list = _tell_changes(memory, seen, rules)
-    said = [*changed]
-    memory = _tell_facts(memory, seen, rules, said)
-    if not changed:
-        memory = _remind(memory, seen, rules, said, with_tools=with_tools)
-    return spend(memory, said, rules, shows_list=shows_list) if said else TurnDecision(memory)
-
-
-def _count_turn(memory: Memory, seen: Situation) -> Memory:
-    tally, tools, turns = seen.tally, seen.tools, memory.turns + 1
-    last_own = -1
+def count_message(
+    memory: Memory,
+    tools: Sequence[str],
+    tally: CallCounts,
+    dialect: Dialect,
+    *,
+    own: frozenset[str],
+    host: OwnTools = NONE,
+) -> Memory:
+    """Count an assistant message by the tools that it used; `own` are all of ours, `host` says what its tools do."""
+    turns, last_own = memory.turns + 1, -1
     for place, name in enumerate(tools):
-        if is_own(name, seen.writers or seen.own):
+        if is_own(name, frozenset(dialect.writers) or own):
             last_own = place
     named = last_own >= 0
-    moved = tally.writes != memory.writes if seen.writers else tally.calls != memory.calls
-    used_before = moved and not memory.named  # our tool was called, by a message before this one
+    used_before = _was_used(memory, tally, dialect) and not memory.named  # by a message before this one
     changes = 0 if tally.writes != memory.writes else memory.changes
     if tools and not memory.reported:
-        changes += sum(changes_something(name, None, seen.host) for name in tools[last_own + 1 :])
+        changes += sum(changes_something(name, None, host) for name in tools[last_own + 1 :])
+    has_tools = bool(tools) or memory.others > 0
     return replace(
         memory,
         turns=turns,
         used=turns - 1 if named or used_before else memory.used,
         named=named,
-        rounds=0 if named else (0 if used_before else memory.rounds) + (bool(tools) or memory.others > 0),
+        rounds=0 if named else (0 if used_before else memory.rounds) + has_tools,
         changes=changes,
         others=0,
         calls=tally.calls,
         writes=tally.writes,
         turn_characters=0,
         turn_injections=0,
+        counted="tools" if has_tools else "message",
     )
 
 
-def _catch_up(memory: Memory, seen: Situation) -> Memory:
+def _was_used(memory: Memory, tally: CallCounts, dialect: Dialect) -> bool:
+    """True if our tool was called since the last message was counted; where there are some that only read, written."""
+    return tally.writes != memory.writes if dialect.writers else tally.calls != memory.calls
+
+
+def decide_before_request(memory: Memory, seen: Situation, rules: Rules) -> TurnDecision:
+    """Decide what to say in the next request: facts at once, reminders only after a message that was counted."""
+    counted, memory = memory.counted, replace(memory, counted="")
+    if not rules.speaks or not seen.offered:
+        return TurnDecision(_catch_up(memory, seen, counted=bool(counted)), _tell_news(seen, rules))
+    if seen.planning:
+        is_new = memory.entered != seen.entered
+        planned = 1 if is_new else memory.planned + bool(counted)
+        memory = replace(memory, planned=planned, entered=seen.entered)
+        every = rules.plan_notice_every
+        said = [*_tell_news(seen, rules)]
+        if every and seen.notice and (counted or is_new) and not (planned - 1) % every:
+            said.append(Injection("plan_mode", seen.notice, role=rules.schedule.role))
+        return spend(memory, said, rules)
+    if memory.planned:
+        memory = replace(memory, planned=0)
+    memory, changed, shows_list = _tell_changes(memory, seen, rules)
+    said = [*changed]
+    memory = _tell_facts(memory, seen, rules, said)
+    if counted and not changed:
+        memory = _remind(memory, seen, rules, said, with_tools=counted == "tools")
+    return spend(memory, said, rules, shows_list=shows_list) if said else TurnDecision(memory)
+
+
+def _catch_up(memory: Memory, seen: Situation, *, counted: bool) -> Memory:
     """Mark everything as told: what is not said now is not said later either."""
     tally = seen.tally
     return replace(
@@ -156,7 +160,7 @@ def _catch_up(memory: Memory, seen: Situation) -> Memory:
         noted=tally.noted,
         batch=tally.batch_write,
         revision=seen.todos.revision,
-        planned=memory.planned + 1 if seen.planning else 0,
+        planned=memory.planned + counted if seen.planning else 0,
         finding="",
     )
 
@@ -228,12 +232,13 @@ def _remind(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]
         if not seen.todos.items and not memory.named and not (schedule.hint == "first" and tally.calls):
             said.append(Injection("hint", words.mention_tool(seen.tool), place=schedule.place, role=role))
             return memory
-    if schedule.after is not None and _may_remind(memory, rules):
+    was_used = _was_used(memory, tally, seen.dialect)  # by the message that was counted: its calls have run since
+    if schedule.after is not None and not was_used and _may_remind(memory, rules):
         text = _find_due_text(memory, seen, rules, with_tools=with_tools)
         if text:
             said.append(Injection("reminder", text, place=schedule.place, role=role))
             return replace(_count_reminder(memory), rounds=0 if schedule.restarts else memory.rounds)
-    drifted = 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes
+    drifted = 0 < rules.drift_after <= memory.changes and tally.writes == memory.writes != memory.drifted
     if drifted and not memory.named and _may_remind(memory, rules):  # a model that names our tool may be about to write
         busy = [row for row in seen.items() if row.item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
@@ -286,9 +291,11 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
         return spend(memory, told, rules, shows_list=shows_list)
     if seen.news:
         return TurnDecision(memory, _tell_news(seen, rules))
-    waits = seen.planning or seen.awaits_person or background > 0
-    if not rules.speaks or not seen.offered or waits or memory.stops >= rules.stop_tries:
+    waits, revision = seen.planning or seen.awaits_person or background > 0, seen.todos.revision
+    if not rules.speaks or not seen.offered or waits:
         return TurnDecision(memory)
+    if memory.stops >= rules.stop_tries:
+        return TurnDecision(memory if memory.judged == revision else replace(memory, judged=revision))
     items = find_owed(seen.items(unfinished=True))
     left_out = [item for item in seen.left_out if item.blocker is None and item.status is not Status.BLOCKED]
     mark = fingerprint(seen.todos, unfinished=True)
@@ -297,7 +304,7 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
     if asks_person(last_text, [item.content for item in (*(row.item for row in items), *left_out)]):
         return TurnDecision(memory)
     attempt = memory.stops + 1
-    memory = replace(memory, stops=attempt, stopped_at=mark, judged=seen.todos.revision)
+    memory = replace(memory, stops=attempt, stopped_at=mark, judged=revision)
     text = words.ask_to_continue(
         seen.updater, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
     )
@@ -316,9 +323,12 @@ def find_owed(items: words.Shown) -> words.Shown:
     return items if len(free) + len(in_order) == len(items) else free
 
 
-def start_prompt(memory: Memory, revision: int, mark: int) -> Memory:
-    """Reset the counters of a prompt: the stop guard accepts the list of this revision, and open items of this mark."""
-    return replace(memory, prompt_reminders=0, stops=0, stopped_at=mark, rounds=0, hinted=False, judged=revision)
+def start_prompt(memory: Memory, mark: int) -> Memory:
+    """Reset the counters of a prompt: the stop guard accepts the open items of this mark.
+
+    What the model left out of its list is not accepted by a prompt, which may come in the middle of the work.
+    """
+    return replace(memory, prompt_reminders=0, stops=0, stopped_at=mark, rounds=0, hinted=False)
 
 
 def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:

@@ -4,8 +4,6 @@ They are the six that Claude Code uses, in our words. A text depends on the dial
 so the cached part of a prompt stays the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Final, Literal, get_args
 

@@ -9,7 +9,7 @@ and for every 3 bytes of anything else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -284,6 +284,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     """Event up to which changed grades of tasks were searched."""
     judged: int = 0
     """Revision up to which the stop guard has judged which open items the model left out of its list."""
+    counted: Literal["", "message", "tools"] = ""
+    """A message without tools, or with some, was counted, and no request was built since."""
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:

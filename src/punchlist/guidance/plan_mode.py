@@ -1,7 +1,5 @@
 """Decide which tool calls plan mode refuses, and write the refusal and the notice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 A reminder schedule says when an original mentions its list, and which items it shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -159,11 +157,6 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
     if again is not None:
         schedule = replace(schedule, again=again)
     return replace(found, schedule=schedule)
-
-
-def remove_reminders(found: Rules) -> Rules:
-    """Return the rules for a host that has switched the layer `reminder` off; facts are still told."""
-    return replace(found, schedule=replace(found.schedule, after=None, hint="never"), drift_after=0, verify_after=0)
 
 
 def parse_settings(given: Mapping[str, Any] | None) -> GuidanceSettings:

@@ -3,8 +3,6 @@
 No text asks a model to hide anything, and none presses it: each says what was seen and what to do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
@@ -16,7 +14,7 @@ from punchlist.core.merge import item_names
 from punchlist.core.task import is_task_item
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
-from punchlist.text import cut, fence, for_prompt
+from punchlist.text import cut, fence, for_prompt, plural
 
 Kind = Literal[
     "reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "leftovers", "finding"
@@ -94,7 +92,7 @@ NOTHING_BEYOND = Beyond()
 
 def remind_unused(tools: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
     then = "If the list is out of date, update it; otherwise continue."
-    return _write_list(f"{tools} was last used {_count(turns, 'turn')} ago. {then}", items, limit)
+    return _write_list(f"{tools} was last used {plural(turns, 'turn')} ago. {then}", items, limit)
 
 
 def remind_update(tools: str, *, limit: int = ROOM) -> str:
@@ -133,11 +131,11 @@ def ask_to_continue(
     said: list[str] = []
     if items:
         are, it, they = ("is", "it", "it is") if len(items) == 1 else ("are", "them", "they are")
-        said.append(f"{_count(len(items), _noun(items))} {are} still open. Continue with {it}.")
+        said.append(f"{plural(len(items), _noun(items))} {are} still open. Continue with {it}.")
         said.append(f"If {they} done or no longer wanted, {_say_where_to_report(tools, items, beyond)}.")
     if left_out:
         was, it, they = ("was", "it", "it is") if len(left_out) == 1 else ("were", "them", "they are")
-        said.append(f"{_count(len(left_out), 'open item')} {was} left out of the list.")
+        said.append(f"{plural(len(left_out), 'open item')} {was} left out of the list.")
         said.append(f"Put {it} back with {tools} and do {it}, or say that {they} no longer wanted.")
     said.append("If only the person can decide how to continue, ask them and stop.")
     again = f" ({attempt} of {tries})" if tries > 1 else ""
@@ -172,7 +170,7 @@ def tell_change(changes: Sequence[str], items: Shown, *, gone: str = "") -> str:
 
 
 def _describe_change(changes: Sequence[str], items: Shown, gone: str) -> str:
-    more = [_count(len(changes) - _MOST_NAMED, "more change")] if len(changes) > _MOST_NAMED else []
+    more = [plural(len(changes) - _MOST_NAMED, "more change")] if len(changes) > _MOST_NAMED else []
     said = f"the todo list was changed: {'; '.join([*map(for_prompt, changes[:_MOST_NAMED]), *more])}."
     if gone:
         said += f" Do not add {gone} items again unless you are asked to."
@@ -209,7 +207,7 @@ def describe_changes(
             verb, how = said
             verb = "set aside" if item.id not in left and item.id in set_aside else verb
             found.setdefault((cut(authors.get(item.id, "someone else"), _QUOTED), verb, how), []).append(item)
-    return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
+    return [" ".join(filter(None, (who, verb, quote_items(items), how))) for (who, verb, how), items in found.items()]
 
 
 _MARKED = {Status.COMPLETED: "done", Status.IN_PROGRESS: "in progress"}
@@ -226,16 +224,17 @@ def _describe_item_change(
     if before.status is not after.status:
         return "marked", _MARKED.get(after.status) or words.get(after.status, after.status.value)
     if before.content != after.content:
-        return "renamed", f"(it was {_quote([before])})"
+        return "renamed", f"(it was {quote_items([before])})"
     fields = ("active_form", "phase", "notes", "priority", "blocker", "check")
     if all(getattr(before, field) == getattr(after, field) for field in fields):
         return None
     return "changed", ""
 
 
-def _quote(items: Sequence[TodoItem]) -> str:
-    named = ", ".join(f"'{cut(for_prompt(item.content), _QUOTED)}'" for item in items[:_MOST_NAMED])
-    return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
+def quote_items(items: Sequence[TodoItem], *, most: int = _MOST_NAMED) -> str:
+    """Return the texts of items in quotes, at most so many, and the number of the others."""
+    named = ", ".join(f"'{cut(for_prompt(item.content), _QUOTED)}'" for item in items[:most])
+    return f"{named} and {len(items) - most} more" if len(items) > most else named
 
 
 def tell_failure(tools: str, failure: str, applied: str = "") -> str:
@@ -264,7 +263,7 @@ def shows_all(items: Shown) -> bool:
 def offer_leftovers(session: str, items: Sequence[TodoItem]) -> str:
     """Tell a new conversation of the open items of an ended one: an offer, and how to take or decline it."""
     left = (
-        f"an earlier session here, {session}, ended with {_count(len(items), 'open item')}. This is an offer, not work"
+        f"an earlier session here, {session}, ended with {plural(len(items), 'open item')}. This is an offer, not work"
     )
     how = f'`todo {{"continue": "{session}"}}` takes them over; `todo {{"continue": "none"}}` declines for good.'
     said = f"{left} to do: leave it alone unless the user wants it. {how}"
@@ -325,10 +324,6 @@ def _show_blocker(item: TodoItem) -> str:
 
 def _noun(items: Shown) -> str:
     return "task" if all(is_task_item(row.item) for row in items) else "item"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _write_fenced(said: str, rows: Iterable[str]) -> str:

@@ -6,9 +6,9 @@ rule of the board is repeated here. An event is data: unknown names are passed o
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -16,21 +16,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
-from punchlist.agent.context import LONGEST_ID, check_name
+from punchlist.agent.context import LONGEST_ID, check_name, note_dropped
+from punchlist.agent.described_calls import EndedCall, StartedCall
+from punchlist.agent.processes import find_processes
 from punchlist.agent.turns import end_left_turn
 from punchlist.board import Board
-from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn, rename_call
+from punchlist.conversations.bindings import (
+    NEWS,
+    check_conversation,
+    continue_session,
+    is_message,
+    name_host_call,
+    note_seen,
+    note_turn,
+    rename_call,
+)
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.errors import GateRefused
+from punchlist.errors import GateRefused, StoreBusy, StoreFull, StoreUnavailable
 from punchlist.guidance.words import Injection
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import Project, find_project
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation, ConversationState
+from punchlist.store.hosts import Conversation
+from punchlist.store.records import RowDamaged
 from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
@@ -39,7 +51,7 @@ from punchlist.views.list_owners import MAIN
 from punchlist_hook import TASK_NOTIFICATION, TASK_WRITERS, is_own_call, log_error
 from punchlist_statusline import ENDED
 
-_NATIVE: Final[Mapping[str, str]] = {
+NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
     "TaskCreate": "claude-tasks",
     "TaskUpdate": "claude-tasks",
@@ -54,9 +66,12 @@ _NATIVE: Final[Mapping[str, str]] = {
 _TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
 """Fields of a native task call that are applied. The board might refuse owners and blockers that the host let pass."""
 
-_DELEGATING: Final = ("Task", "Agent")
+DELEGATING: Final = ("Task", "Agent")
 _RESTORING: Final = ("resume", "compact")
 """Sources of a `SessionStart` after which the model may not know its open items."""
+
+PASSING: Final = (StoreBusy, StoreFull, StoreUnavailable)
+"""Faults of the moment, not of an event."""
 
 _UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
 """Permission modes in which the host itself, and no person, may have agreed to a plan, unless a person attends."""
@@ -96,10 +111,28 @@ class _EventBoard(Board):
         return ()
 
     def log_fault(self, problem: str) -> None:
-        """Log a fault of a step where `punchlist doctor` looks for it: the handles of agents raise none."""
+        """Log a fault of a step where `punchlist doctor` looks for it: the handles of agents raise none.
+
+        One of the moment is raised: the event stays in the inbox until a better one.
+        """
         error = sys.exc_info()[1]
+        if isinstance(error, PASSING):
+            raise error
         if self.store.durable:
-            log_error(os.path.realpath(self.store.path), f"{problem}: {type(error).__name__}: {error}")
+            log_error(self.store.files, f"{problem}: {type(error).__name__}: {error}")
+
+
+class Source(Struct, frozen=True):
+    """The machine of a team that an event came from: the place there, and the tool call as it was described there.
+
+    `is_late`: nobody waits for the answer any more. `dropped` lines were lost on that machine before this one.
+    """
+
+    name: str
+    place: Project
+    call: StartedCall | EndedCall | None = None
+    is_late: bool = False
+    dropped: int = 0
 
 
 class HookEvent(Struct, frozen=True):
@@ -116,11 +149,33 @@ class HookEvent(Struct, frozen=True):
     """The conversation as it was before this event; None at its first one."""
     attended: bool | None = None
     """True if a person sits at the host, None if it does not say so."""
+    process: str = ""
+    """The mark of the host's process (`mark_process`)."""
+    other_window: str = ""
+    """The mark of another process that has the same conversation open; empty if there is none."""
+    source: Source | None = None
+    """The other machine that it came from. Nothing that comes from one is a person's."""
+
+    @property
+    def is_second_window(self) -> bool:
+        """True if a window opens or closes and the conversation goes on in another one."""
+        return self.name in ("SessionStart", "SessionEnd") and self.other_window != ""
 
     def text(self, key: str) -> str:
         """Return a field that is a text; empty if it is none."""
         value = self.fields.get(key)
-        return value if isinstance(value, str) else ""
+        return value.replace("\0", "\ufffd") if isinstance(value, str) else ""  # PostgreSQL takes no NUL
+
+    @property
+    def machine(self) -> str:
+        return "" if self.source is None else self.source.place.machine
+
+    @property
+    def place(self) -> Project:
+        return find_project(self.text("cwd") or None) if self.source is None else self.source.place
+
+    def name_call(self, call_id: str) -> str:
+        return name_host_call(self.machine, call_id)
 
     def agent(self, dialect: str = "punchlist") -> Agent:
         """Return the agent that the event is about: that of the conversation, or its subagent."""
@@ -134,18 +189,23 @@ class HookEvent(Struct, frozen=True):
     def main(self, dialect: str = "punchlist") -> Agent:
         tries, profile = read_setting("stop_tries"), read_setting("profile")
         options: AgentOptions = {} if tries is None else {"guidance": {"stop_tries": tries}}
-        project = self.text("cwd") or None
         return self.board.agent(
-            MAIN, session=self.session, dialect=dialect, profile=profile, project=project, **options
+            MAIN, session=self.session, dialect=dialect, profile=profile, project=self.place, **options
         )
 
 
 def is_report(payload: Mapping[str, Any]) -> bool:
     """True for an event that only reports on a tool call, which need not survive a power loss at once."""
     name, tool = payload.get("hook_event_name"), payload.get("tool_name")
-    return (
-        name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in _NATIVE and tool != "ExitPlanMode"
-    )
+    return name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in NATIVE and tool != "ExitPlanMode"
+
+
+def is_described(host: str, payload: Mapping[str, Any]) -> bool:
+    """True for an event about a tool call that comes from another machine described, see `described_calls`.
+
+    Calls of lists and plans come as they are: these are what the board keeps.
+    """
+    return is_report(payload) and not is_own_call(host, payload)
 
 
 def answer_event(
@@ -154,75 +214,94 @@ def answer_event(
     payload: Mapping[str, Any],
     at: datetime,
     *,
-    pid: int | None = None,
     process: str = "",
     attended: bool | None = None,
+    source: Source | None = None,
 ) -> dict[str, Any]:
     """Apply an event that happened at this time; return the answer, empty for none.
 
-    Raise `PunchlistError` for an event that lacks what every event has.
+    Raise `PunchlistError` for an event that lacks what every event has, or is about another machine's session.
     """
-    event = replace(_read_event(board, host, payload, at), attended=attended)
+    event = replace(read_event(board, host, payload, at, process, source), attended=attended)
     event.board.agents_process = process
+    if source is not None and source.dropped:
+        note_dropped(event.agent()._runner, source.dropped)  # pyright: ignore[reportPrivateUsage]
     if event.name in _AFTER_DIALOG and not event.text("agent_id"):
         _withdraw_plan(event, "declined in Claude Code")
     is_answer = event.name in _ANSWERING and not event.text("agent_id")
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
-    if event.name in _TURNLESS and event.text("source") != "compact" and not event.text("agent_id"):
+    is_turnless = event.name in _TURNLESS and event.text("source") != "compact" and not event.is_second_window
+    if is_turnless and not event.text("agent_id"):
         end_left_turn(event.main()._runner)  # pyright: ignore[reportPrivateUsage]
-    answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
-    _save_state(event, pid, answer)
+    answers = _LATE_ANSWERS if source is not None and source.is_late else _ANSWERS
+    answer = answers[event.name](event) if event.name in answers else {}
+    save_state(event, answer)
     return answer
 
 
-def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetime) -> HookEvent:
+def read_event(
+    board: Board, host: str, payload: Mapping[str, Any], at: datetime, process: str, source: Source | None = None
+) -> HookEvent:
     name, conversation = payload.get("hook_event_name"), payload.get("session_id")
     check_name("host", host)
     check_name("event", cast("str", name))
     check_name("session", cast("str", conversation))
     known_as = str(conversation)
+    place = None if source is None else source.place
+    if place is not None:
+        board.store.read(lambda tx: check_conversation(tx, place.machine, host, known_as))
     if name == "UserPromptSubmit":
-        continue_session(board, host, known_as, payload, at)
+        continue_session(board, host, known_as, payload, at, place=place)
 
-    def read(tx: Transaction) -> tuple[Conversation | None, str, datetime]:
+    def read(tx: Transaction) -> tuple[Conversation | None, str, datetime, str]:
         known = tx.hosts.find_conversation(host, known_as)
         session = known_as if known is None else known.session
         row = tx.agent(session, MAIN)
         last = None if row is None else tx.log.last_time(row.number)
         moment = at if last is None else max(at, last)  # a list that was written since is not older than this
-        return known, session, moment
+        other = ""
+        if known is not None and known.state != "ended":
+            with suppress(RowDamaged):  # the step that needs the row says so
+                looks = find_processes(tx, known, moment)
+                other = next((one for one, look in looks.items() if look == "runs" and one != process), "")
+        return known, session, moment, other
 
-    known, session, moment = board.store.read(read)
+    known, session, moment, other = board.store.read(read)
     at_moment = _EventBoard(board.store, clock=lambda: moment)
-    return HookEvent(at_moment, host, str(name), known_as, session, payload, moment, known)
+    who = host, str(name), known_as, session
+    return HookEvent(at_moment, *who, payload, moment, known, process=process, other_window=other, source=source)
 
 
-def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) -> None:
+def save_state(event: HookEvent, answer: Mapping[str, Any]) -> None:
     """Record what the conversation does now. A subagent in the background says nothing about it."""
 
     def work(tx: Transaction) -> None:
         known = tx.hosts.find_conversation(event.host, event.conversation)
-        state: ConversationState = "idle" if known is None else known.state
+        if known is None:
+            who = event.host, event.conversation, event.conversation
+            known = Conversation(*who, event.place.key, "", "idle", "", event.at, event.at, machine=event.machine)
+        state = known.state
         if event.name == "SessionEnd":
-            state = "ended"
+            state = state if event.is_second_window else "ended"
             _note_ended(tx, event)
-        elif not event.text("agent_id"):
+        elif not event.text("agent_id") and not event.is_second_window:
             is_refused = event.name == "UserPromptSubmit" and "decision" in answer
             if (event.name in _BUSY and not is_refused) or (event.name == "Stop" and answer):
                 state = "busy"
             elif event.name in _IDLE:
                 state = "idle"
         _note_attached(tx, event)
+        begins = _is_persons(event) or event.text("source") in _RESTORING
         tx.hosts.save_conversation(
-            event.host,
-            event.conversation,
-            project=project_of(event.text("cwd") or None) if known is None else known.project,
-            pid=pid,
-            state=state,
-            event=event.name,
-            at=event.at,
-            begins=_is_persons(event) or event.text("source") in _RESTORING,
+            known._replace(
+                process=event.other_window or event.process or known.process,
+                state=state,
+                event=event.name,
+                since=known.since if state == known.state else event.at,
+                seen_at=max(known.seen_at, event.at),
+                is_begun=known.is_begun or begins,
+            )
         )
 
     event.board.store.transact(work)
@@ -252,6 +331,10 @@ def _start_session(event: HookEvent) -> dict[str, Any]:
     source = event.text("source")
     if source not in _RESTORING:
         return {}
+    if source == "resume":
+        _note_call(event, f"{event.conversation} resumed", MAIN)
+    if event.source is not None and event.source.is_late:
+        return {}
     text = event.main().compaction_block()
     mark = None if text is None else blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
@@ -279,12 +362,18 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
     _follow_plan_mode(event, agent)
     said = agent.assistant_turn(hold_approvals=not is_person)
     if is_person:
-        agent.user_turn()
+        agent.user_turn(prompt)
     text = "\n\n".join(one.text for one in said)
     _note_news(event, said)
     is_first = event.known is None or (not event.known.is_begun and event.session == event.conversation)
     offer = agent.offer_leftovers() if is_first and is_person else None
     return _context(event, "\n\n".join(filter(None, ("" if is_message(prompt, text) else text, offer))))
+
+
+def _take_late_prompt(event: HookEvent) -> dict[str, Any]:
+    if _is_persons(event):
+        event.main().user_turn(event.text("prompt"))
+    return {}
 
 
 def _is_persons(event: HookEvent) -> bool:
@@ -308,7 +397,7 @@ def _stop(event: HookEvent) -> dict[str, Any]:
     agent = event.agent()
     _follow_plan_mode(event, agent)
     last = event.text("last_assistant_message")
-    said = agent.about_to_stop(last, background=_count_background(event))
+    said = agent.about_to_stop(last, background=count_background(event))
     if said is not None:
         if not event.text("agent_id"):
             _note_news(event, [said])
@@ -328,7 +417,7 @@ def _is_known(event: HookEvent) -> bool:
     return event.board.store.read(read)
 
 
-def _count_background(event: HookEvent) -> int:
+def count_background(event: HookEvent) -> int:
     """Return how much of the agent's work still runs elsewhere; our own monitor is no work."""
     tasks = event.fields.get("background_tasks")
     if not isinstance(tasks, list) or event.name == "SubagentStop":
@@ -364,20 +453,38 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
     tool, given = event.text("tool_name"), event.fields.get("tool_input")
     call_id = event.text("tool_use_id")[:LONGEST_ID]
     agent = event.agent()
+    denied = refuse_native_list(event)
     if is_own_call(event.host, event.fields):
         _note_call(event, call_id, agent.name)
+    elif denied:
+        return denied
     elif tool == "ExitPlanMode":
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
-    elif tool in TASK_WRITERS and read_setting("todos") and "punchlist" in read_setting("dialect"):
-        denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
-        return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
-    elif tool not in _NATIVE:
-        if tool in _DELEGATING:
+    elif tool not in NATIVE:
+        if tool in DELEGATING:
             _note_call(event, call_id, agent.name, given)
-        agent.tool_started(call_id or None, tool, given)
+        if event.source is None:
+            agent.tool_started(call_id or None, tool, given)
+        elif isinstance(event.source.call, StartedCall):
+            agent.record_start(call_id or None, event.source.call)
     return {}
+
+
+def refuse_native_list(event: HookEvent) -> dict[str, Any]:
+    """Return the answer that refuses a call of a tool of the host's own in favour of ours; empty for any other."""
+    if event.name != "PreToolUse" or event.text("tool_name") not in TASK_WRITERS:
+        return {}
+    if not read_setting("todos") or "punchlist" not in read_setting("dialect"):
+        return {}
+    denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
+    return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
+
+
+def note_own_call(event: HookEvent) -> None:
+    """Tie a call of our own tool to its conversation, for the server that passes it on."""
+    _note_call(event, event.text("tool_use_id")[:LONGEST_ID], MAIN)
 
 
 def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
@@ -387,7 +494,7 @@ def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) ->
     label, spawns = arguments.get("description"), arguments.get("subagent_type")
     event.board.store.transact(
         lambda tx: tx.hosts.add_call(
-            call_id,
+            event.name_call(call_id),
             event.host,
             event.conversation,
             agent,
@@ -404,10 +511,12 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
     if is_own_call(event.host, event.fields):
         return _show_change(event, call_id or "")
-    if tool in _NATIVE:
+    if tool in NATIVE:
         _apply_native(event, tool, call_id, result)
     elif tool == "ExitPlanMode":
         _approve_plan(event)
+    elif event.source is not None:
+        _record_described(event, call_id)
     else:
         is_error = False if event.host == "claude-code" else None  # it alone has another event for failures
         event.agent().tool_finished(call_id, result, is_error=is_error, name=tool)
@@ -418,18 +527,33 @@ def _fail_call(event: HookEvent) -> dict[str, Any]:
     """Record that a call failed. A command that ran to its end says so by its exit code."""
     tool, error = event.text("tool_name"), event.text("error")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
-    if tool in _NATIVE or is_own_call(event.host, event.fields):
+    if tool in NATIVE or is_own_call(event.host, event.fields):
         return {}
     if tool == "ExitPlanMode":
         _withdraw_plan(event, cut(error, _LONGEST_REASON) or "the call failed")
         return {}
+    if event.source is not None:
+        return _record_described(event, call_id)
     agent = event.agent()
-    code = _EXIT.match(error)
-    if code is not None and event.fields.get("is_interrupt") is not True:
-        agent.tool_finished(call_id, error, is_error=True, exit_code=int(code[1]), name=tool)
+    code = read_exit_code(event)
+    if code is not None:
+        agent.tool_finished(call_id, error, is_error=True, exit_code=code, name=tool)
     else:
         agent.tool_failed(call_id, error, name=tool)
     return {}
+
+
+def _record_described(event: HookEvent, call_id: str | None) -> dict[str, Any]:
+    call = None if event.source is None else event.source.call
+    if isinstance(call, EndedCall):
+        event.agent().record_end(call_id, call)
+    return {}
+
+
+def read_exit_code(event: HookEvent) -> int | None:
+    """Return the exit code of a command that failed; None for a call that did not run to its end."""
+    code = _EXIT.match(event.text("error"))
+    return None if code is None or event.fields.get("is_interrupt") is True else int(code[1])
 
 
 def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any) -> None:
@@ -438,7 +562,7 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
     answered = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
     if answered.get("success") is False or answered.get("error"):
         return
-    dialect = _NATIVE[tool]
+    dialect = NATIVE[tool]
     if dialect == "claude-tasks":
         if not isinstance(given, dict) or tool in ("TaskList", "TaskGet"):
             return
@@ -451,14 +575,16 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
 def _name_native(event: HookEvent, agent: str, call_id: str) -> str:
     """Return the id under which a native call is kept: another one if a hook told of this id before.
 
-    The ids of some models begin again in each run. A log that told of the id before told of this call.
+    The ids of some models begin again in each run. A log that told of the id in this run told of this call.
     """
 
     def work(tx: Transaction) -> bool:
-        key = f"{event.conversation} {agent} {call_id}"
+        key = event.name_call(f"{event.conversation} {agent} {call_id}")
+        resumed = tx.hosts.find_call(event.name_call(f"{event.conversation} resumed"))
         is_used = tx.hosts.find_call(key) is not None
         tx.hosts.add_call(key, event.host, event.conversation, agent, at=event.at)
-        return is_used
+        is_old = resumed is not None and tx.hosts.has_earlier_call(event.session, agent, call_id, resumed.at)
+        return is_used or is_old
 
     return rename_call(call_id, event.at) if event.board.store.transact(work) else call_id
 
@@ -471,7 +597,7 @@ def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     form, agent = read_setting("conversation"), event.agent()
 
     def read(tx: Transaction) -> list[Event]:
-        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(call_id)
+        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(event.name_call(call_id))
         if row is None or told is None:
             return []
         latest = tx.log.latest([row.number], _MOST_CHANGES)
@@ -517,7 +643,7 @@ def _approve_plan(event: HookEvent) -> None:
         plan = agent.propose_plan(shown, by=event.host)  # a call beside it made it look declined
     if plan is None or not plan.waits(event.at):
         return
-    person = event.attended
+    person = event.attended if event.source is None else False
     if person is None:
         person = event.text("permission_mode") not in _UNATTENDED
     agent.plan_reply(agent.approve_plan(by="user" if person else event.host, person=person))
@@ -583,3 +709,9 @@ _ANSWERS: Final = {
     "PreCompact": _compact,
 }
 """The function that answers each event; of other events only the state of the conversation is recorded."""
+
+_LATE_ANSWERS: Final = {
+    **{name: answer for name, answer in _ANSWERS.items() if answer is not _stop},
+    "UserPromptSubmit": _take_late_prompt,
+}
+"""The same for events whose hook waits no more: the model is told nothing by them."""

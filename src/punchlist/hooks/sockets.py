@@ -19,12 +19,14 @@ _LINE_SECONDS: Final = 2.0
 """Seconds in which a hook has to send its line."""
 
 _BACKLOG: Final = 16
+_WAKE: Final = b'{"wake":'
 
 
 class MonitorChannel(Protocol):
     """Sends lines to the monitor that connected last, until it is closed."""
 
     def take_monitor(self, monitor: socket.socket) -> None: ...
+    def send_line(self, line: str) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -39,7 +41,7 @@ class HookServer:
     def __init__(self, board: Board, host_pid: int, *, channel: MonitorChannel | None = None) -> None:
         self._board = board
         self._channel = channel
-        self._file = os.path.realpath(board.store.path)
+        self._file = board.store.files
         self.path = os.path.join(_make_folder(self._file), f"{host_pid}.{os.getpid()}.sock")
         with suppress(FileNotFoundError):  # of a process that had our id and was killed
             os.unlink(self.path)
@@ -107,7 +109,11 @@ class HookServer:
             if self._channel is not None:
                 self._channel.take_monitor(hook.dup())
             return
-        answer = answer_line(self._board, bytes(line))
+        if line.startswith(_WAKE):  # from the relay of this machine, for the monitor of this agent
+            text = str(json.loads(line)["wake"])
+            answer = {"sent": self._channel is not None and self._channel.send_line(text)}
+        else:
+            answer = answer_line(self._board, bytes(line))
         with suppress(OSError):  # the hook has given up
             hook.sendall(json.dumps(answer).encode() + b"\n")
 

@@ -7,8 +7,6 @@ fields stay. `.highwatermark` is read, and written when files are removed, so th
 `dialects.claude_tasks` says what a file cannot hold. Problems are logged as `punchlist.logs.claude_tasks`.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
@@ -20,15 +18,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.core.task import Task, fold_task
 from punchlist.dialects.claude_tasks import SHOWN
-from punchlist.logs.claude_files import (
-    SESSION,
-    TaskFile,
-    TaskFolder,
-    check_part,
-    find_changes,
-    name_folder,
-    open_folder,
-)
+from punchlist.logs import claude_files
 from punchlist.logs.programs import find_home
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
@@ -60,24 +50,24 @@ class ClaudeTasks:
         self.folder = os.path.abspath(os.path.expanduser(path))
 
     def folder_of(self, list: str) -> str:
-        return name_folder(self.folder, list)
+        return claude_files.name_folder(self.folder, list)
 
     def list_of(self, board: Board, folder: str) -> str:
         """Return the list of a folder: that of a session by its id or its first 8 characters, else its name."""
         if _UUID.fullmatch(folder):
-            return f"{SESSION}{folder}"
+            return f"{claude_files.SESSION}{folder}"
         short = _SHORT.fullmatch(folder)
         known = [row.id for row in board.sessions(limit=1_000)]
         found = [each for each in known if each == folder or (short is not None and each.startswith(short[1]))]
-        return f"{SESSION}{found[0]}" if len(found) == 1 else folder
+        return f"{claude_files.SESSION}{found[0]}" if len(found) == 1 else folder
 
     def import_list(
         self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None
     ) -> int:
         """Import the tasks of a folder that the list does not have, and return how many. The folder stays as it is."""
-        check_part("list", folder)
+        claude_files.check_part("list", folder)
         name = self.list_of(board, folder) if list is None else list
-        found = open_folder(self.folder, folder)
+        found = claude_files.open_folder(self.folder, folder)
         files, problems = found.read_all()
 
         def tell(number: int, problem: str) -> None:
@@ -97,7 +87,7 @@ class ClaudeTasks:
 
     def export(self, board: Board, list: str) -> str:
         """Write a list to its folder, and return the folder's path."""
-        folder = open_folder(self.folder, self.folder_of(list))
+        folder = claude_files.open_folder(self.folder, self.folder_of(list))
         board.store.read(lambda tx: _write_folder(tx, list, folder))
         return folder.path
 
@@ -130,7 +120,7 @@ def _add_new_files(work: Work, files: Mapping[int, Task], highest: int, tell: Te
 
 
 def follow_files(
-    work: Work, folder: TaskFolder, files: Mapping[int, Task], unreadable: Collection[int], tell: Tell
+    work: Work, folder: claude_files.TaskFolder, files: Mapping[int, Task], unreadable: Collection[int], tell: Tell
 ) -> None:
     """Make a list on the board that only shows a folder the same as the folder.
 
@@ -140,7 +130,7 @@ def follow_files(
     files = _complete_edges(files)
     shown = {int(row.task.id): row.task for row in work.tasks.page(work.where)}
     for number in files.keys() & shown.keys():
-        changed = find_changes(shown[number], files[number])
+        changed = claude_files.find_changes(shown[number], files[number])
         if changed:
             record_change(work, str(number), changed)
     for number in shown.keys() - files.keys() - set(unreadable):
@@ -199,7 +189,7 @@ def _list_words(task: Task) -> tuple[Any, ...]:
 # From the board to files.
 
 
-def _write_folder(tx: Transaction, list: str, folder: TaskFolder) -> None:
+def _write_folder(tx: Transaction, list: str, folder: claude_files.TaskFolder) -> None:
     where = tx.tasks.find_list(list)
     if where is None:
         return
@@ -211,12 +201,14 @@ def _write_folder(tx: Transaction, list: str, folder: TaskFolder) -> None:
         if number <= last and number not in files:
             removed |= _remove_file(tx, where, folder, number)
     for number, task in files.items():
-        _write_file(tx, where, folder, number, TaskFile(task))
+        _write_file(tx, where, folder, number, claude_files.TaskFile(task))
     if removed or (files and last > max(files)):
         folder.raise_watermark(last)
 
 
-def _write_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number: int, file: TaskFile) -> None:
+def _write_file(
+    tx: Transaction, where: TaskListRow, folder: claude_files.TaskFolder, number: int, file: claude_files.TaskFile
+) -> None:
     """Write a file with the fields that only the file has; set aside what was never on the board."""
     path = folder.at(number)
     if not os.path.lexists(path) or os.path.islink(path):  # a link is replaced itself, or refused if it leads elsewhere
@@ -228,12 +220,12 @@ def _write_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number:
     elif not _was_on_board(tx, where, number, found.task):
         _set_aside(folder, number, "changed")
     else:
-        file = TaskFile(file.task, found.more)
+        file = claude_files.TaskFile(file.task, found.more)
     if isinstance(found, str) or found.encode() != file.encode():
         folder.write(number, file)
 
 
-def _remove_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number: int) -> bool:
+def _remove_file(tx: Transaction, where: TaskListRow, folder: claude_files.TaskFolder, number: int) -> bool:
     """Remove the file of a task that the list no longer shows. One that never was a task of the list stays: False."""
     found = folder.read(number)
     if isinstance(found, str) or not tx.tasks.history(where, number):
@@ -245,6 +237,6 @@ def _remove_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number
     return True
 
 
-def _set_aside(folder: TaskFolder, number: int, why: str) -> None:
+def _set_aside(folder: claude_files.TaskFolder, number: int, why: str) -> None:
     aside = folder.set_aside(number, why)
     logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)

@@ -5,8 +5,6 @@ nothing. A SQLite store is read piece by piece, in slices that keep the place in
 each slice begins after the place that the board has, whoever saved it.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import stat

@@ -1,7 +1,5 @@
 """Find agent programs on this machine: their folders, executables and versions."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

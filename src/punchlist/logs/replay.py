@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.agent.calls import RECORDED, describe_late_write
-from punchlist.agent.tool_reports import TRANSCRIPT, short
+from punchlist.agent.described_calls import short
+from punchlist.agent.tool_reports import TRANSCRIPT
 from punchlist.board import Board
 from punchlist.core.commands import Replace
 from punchlist.core.events import Draft, json_time
@@ -267,7 +268,7 @@ class Replay:
                 self._agents[step.agent] = self._spawn(step)
             case UserTurn():
                 if self._is_new or (self._source and self._is_news(step)):
-                    self._main.user_turn()
+                    self._main.user_turn(step.text)
                     self._is_new = False
             case TurnEnd():
                 agent = self._agent(step.agent)

@@ -7,8 +7,6 @@ A place is in bytes, and always at the end of a line, so a line that is half wri
 compressed log it is minus the number of lines, and the size of the file once all of it was read.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -23,17 +21,7 @@ from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
-from punchlist.logs.discovery import (
-    COMPRESSED,
-    Changes,
-    LogFile,
-    describe_log,
-    find_file,
-    list_files,
-    list_roots,
-    load_scope,
-    open_changes,
-)
+from punchlist.logs import discovery
 from punchlist.logs.lists import LOCK_SECONDS, SLICE, ListFiles, bind_served
 from punchlist.logs.replay import Replay, open_replay
 from punchlist.store import Transaction
@@ -80,7 +68,7 @@ class SourceEntry(NamedTuple):
 class Source:
     """A log that is being read. `entries` are read and not applied yet; `place` is after the last one applied."""
 
-    def __init__(self, log: LogFile, saved: FilePlace | None) -> None:
+    def __init__(self, log: discovery.LogFile, saved: FilePlace | None) -> None:
         self.log = log
         self.saved = saved
         self.entries: deque[SourceEntry] = deque()
@@ -91,7 +79,7 @@ class Source:
         found = os.fstat(self._handle)
         self._file = f"{found.st_dev}:{found.st_ino}"
         self._size = found.st_size
-        self._is_compressed = log.path.endswith(COMPRESSED)
+        self._is_compressed = log.path.endswith(discovery.COMPRESSED)
         state = self._load_state(saved)
         self._upto = None if saved is None else moment(json.loads(saved.state).get("upto"))
         self._last = None if state is None else self._upto
@@ -238,21 +226,21 @@ class Watcher:
         self, board: Board, *, since: datetime | None = None, native: bool = True, report: Report | None = None
     ) -> None:
         self._board = board
-        self._scope = load_scope()
+        self._scope = discovery.load_scope()
         self._since = None if since is None else since.timestamp()
         self._report = report
-        self._waiting: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
+        self._waiting: OrderedDict[SessionKey, dict[str, discovery.LogFile]] = OrderedDict()
         """Sessions with logs to read, the next one first."""
-        self._urgent: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
+        self._urgent: OrderedDict[SessionKey, dict[str, discovery.LogFile]] = OrderedDict()
         """Sessions with logs that grow just now; they are read before the waiting ones."""
         self._running: dict[SessionKey, Generator[int]] = {}
         self._replays: OrderedDict[SessionKey, Replay] = OrderedDict()
-        self._logs: dict[str, LogFile] = {}
+        self._logs: dict[str, discovery.LogFile] = {}
         self._reported: set[str] = set()
         self._sizes: dict[str, int] = {}
         self._done = 0
         self.roots: dict[str, str] = {}
-        self._changes: Changes = open_changes(native=native)
+        self._changes: discovery.Changes = discovery.open_changes(native=native)
         self.lists = ListFiles(board, self._since, self._scope, self._report_once)
         self._next_look = 0.0
         self._forget_deleted()
@@ -284,7 +272,7 @@ class Watcher:
     def find_roots(self) -> None:
         """Look for agents that keep logs here, put those of new ones in line, and take over lists of other agents."""
         self._next_look = time.monotonic() + _LOOK_SECONDS
-        for root, host in list_roots(self._scope.agents).items():
+        for root, host in discovery.list_roots(self._scope.agents).items():
             if root not in self.roots:
                 self.roots[root] = host
                 self._changes.add(root)  # before the look: what is written meanwhile is not missed
@@ -293,7 +281,7 @@ class Watcher:
 
     def _scan(self, root: str) -> None:
         places = self._board.store.read(lambda tx: tx.hosts.list_file_places())
-        found = sorted(list_files(root), key=lambda file: file.changed, reverse=True)
+        found = sorted(discovery.list_files(root), key=lambda file: file.changed, reverse=True)
         for file in found:
             is_read = places.get(file.path) == (file.file, file.size)
             if not is_read and (self._since is None or file.changed >= self._since):
@@ -308,11 +296,11 @@ class Watcher:
             line = self._urgent if first else self._waiting
             line.setdefault(SessionKey(log.host, log.session), {})[file] = log
 
-    def _find_log(self, file: str) -> LogFile | None:
-        if file not in self._logs and find_file(file) is not None:
+    def _find_log(self, file: str) -> discovery.LogFile | None:
+        if file not in self._logs and discovery.find_file(file) is not None:
             root = next((root for root in self.roots if file.startswith(root + os.sep)), None)
             try:
-                log = None if root is None else describe_log(self.roots[root], root, file)
+                log = None if root is None else discovery.describe_log(self.roots[root], root, file)
             except (OSError, PunchlistError) as error:
                 self._report_once(file, error)
                 log = None
@@ -359,7 +347,12 @@ class Watcher:
         except StopIteration:
             return 0
         except (_StalePlace, StoreBusy):
-            self._give_up(key, reading)
+            # Forget what a process believes of a session, and read it again from what the board says.
+            reading.close()
+            self._replays.pop(key, None)
+            for log in self._logs.values():
+                if (log.host, log.session) == key:
+                    self._add(log.path)
             return 0
         except OSError as error:
             self._report_once(f"the logs of session {key.session}", error)
@@ -374,15 +367,7 @@ class Watcher:
             self._waiting.setdefault(key, {})[file] = logs.pop(file)
         return self._read_session(key, list(logs.values()))
 
-    def _give_up(self, key: SessionKey, reading: Generator[int]) -> None:
-        """Forget what a process believes of a session, and read it again from what the board says."""
-        reading.close()
-        self._replays.pop(key, None)
-        for log in self._logs.values():
-            if (log.host, log.session) == key:
-                self._add(log.path)
-
-    def _read_session(self, key: SessionKey, logs: Iterable[LogFile]) -> Generator[int]:
+    def _read_session(self, key: SessionKey, logs: Iterable[discovery.LogFile]) -> Generator[int]:
         sources: list[Source] = []
         try:
             for log in logs:

@@ -64,7 +64,9 @@ class Dialogs:
             return None
         if plan.waits(agent.board.now()):
             message = _describe_plan(plan, shortly=self._shows_three_lines)
-            action, content = self._ask_decision(message, lambda: not _is_open(agent, id))
+            action, content = self._ask_decision(
+                message, lambda: not any(one.id == id and one.waits(agent.board.now()) for one in agent.plans)
+            )
             with suppress(PunchlistError):  # it may come too late: then what was decided elsewhere stands
                 _decide(agent, plan.revision, action, content)
         return agent.plan_reply(next(one for one in agent.plans if one.id == id))
@@ -135,10 +137,6 @@ def _decide(agent: Agent, revision: int, action: str, content: Mapping[str, Any]
         agent.reject_plan(said or REJECTED, by=by, revision=revision, person=True)
     elif action == "decline":
         agent.reject_plan(said or DECLINED, by=by, revision=revision, person=True)
-
-
-def _is_open(agent: Agent, id: str) -> bool:
-    return any(one.id == id and one.waits(agent.board.now()) for one in agent.plans)
 
 
 def _find_question(agent: Agent, item: str) -> tuple[str, str] | None:

@@ -38,7 +38,7 @@ RESOURCES: tuple[Mapping[str, Any], ...] = (
         "uri": _BRIEF,
         "name": "brief",
         "title": "Brief",
-        "description": "What the agents of this project did: done and checked, doubtful, waiting on you, under way.",
+        "description": "What the agents of this project did: checked, failing, unseen, waiting on you, under way.",
         "mimeType": "text/plain",
     },
 )

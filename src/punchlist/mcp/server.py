@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
     from punchlist.hooks.sockets import HookServer
-    from punchlist.mcp.sessions import SessionFinder
+    from punchlist.mcp.relay import Relay
+    from punchlist.mcp.sessions import Caller, SessionFinder
+    from punchlist.mcp.team_calls import TeamCalls
+    from punchlist.settings.environment import Folder
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions with the `initialize` handshake, oldest first. Later ones have none: `server/discover` is refused,
@@ -88,6 +91,9 @@ class ToolSet:
         found = self._found.get(name) if isinstance(name, str) else None
         return None if found is None else found[0].name
 
+    def has_layer(self, layer: str) -> bool:
+        return any(known.layer == layer for known, _ in self._found.values())
+
     def only_reads(self, name: Any, arguments: Any) -> bool:
         """True for a call of an offered tool that changes nothing."""
         found = self._found.get(name) if isinstance(name, str) else None
@@ -103,10 +109,8 @@ def describe_tool(tool: Tool, dialect: str = "") -> Message:
     title = _TITLES.get(tool.name, tool.name)
     reads = bool(tool.annotations.get("readOnly"))
     described = {
-        "name": tool.name,
+        **tool.to("mcp"),
         "title": title,
-        "description": tool.description,
-        "inputSchema": dict(tool.input_schema),
         "annotations": {
             "title": title,
             "readOnlyHint": reads,
@@ -157,14 +161,18 @@ class McpServer:
         *,
         host: str | None = None,
         environment: Mapping[str, str] = os.environ,
-        project: str | None = None,
+        project: Folder = None,
+        machine: str = "",
+        team_calls: TeamCalls | None = None,
     ) -> None:
         self._open_board = open_board
         self._tools = tools
+        self._team_calls = team_calls
         self._connection = connection
         self._named_host = host
         self._environment = environment
         self._project = project
+        self._machine = machine
         self._opened: tuple[Board, SessionFinder] | None = None
         self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
         self.client = ""
@@ -188,6 +196,8 @@ class McpServer:
         return method(call)
 
     def close(self) -> None:
+        if self._team_calls is not None:
+            self._team_calls.close()
         if self._opened is not None:
             self._opened[0].close()
 
@@ -204,7 +214,9 @@ class McpServer:
 
                 board = self._open_board()
                 is_own, where = self._connection is not None, self._project
-                sessions = SessionFinder(board, self.host, self._environment, project=where, one_client=is_own)
+                sessions = SessionFinder(
+                    board, self.host, self._environment, project=where, one_client=is_own, machine=self._machine
+                )
                 self._opened = board, sessions
         return self._opened
 
@@ -234,6 +246,8 @@ class McpServer:
         try:
             board, sessions = self.open()
             caller = sessions.find(call.params.get("_meta"))
+            if (passed := self._pass_on(board, caller, call)) is not None:
+                return passed
             profile = sessions.profile
             agent = board.agent(
                 caller.agent, session=caller.session, dialect=dialect, profile=profile, project=caller.project
@@ -248,6 +262,13 @@ class McpServer:
             if self._connection is None and isinstance(error, StoreBusy):
                 raise
             return describe_reply(Reply(str(error), is_error=True))
+
+    def _pass_on(self, board: Board, caller: Caller, call: RpcCall) -> Message | None:
+        """Return the answer of the team's server; None for a session that stays on this machine."""
+        team = None if self._team_calls is None else self._team_calls.find_team(board, caller.session)
+        if self._team_calls is None or team is None:
+            return None
+        return self._team_calls.pass_on(board, team, caller.session, call)
 
     def _show_dialogs(
         self, connection: Connection, call: RpcCall, agent: Agent, reply: Reply, asked: Sequence[str]
@@ -267,19 +288,22 @@ class McpServer:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "`uri` is missing: the address of a resource.")
-        board, sessions = self._open_for_reading()
-        return {"contents": [read_resource(board, sessions.find(call.params.get("_meta")), uri)]}
+        board, caller, passed = self._open_for_reading(call)
+        return passed or {"contents": [read_resource(board, caller, uri)]}
 
     def _get_prompt(self, call: RpcCall) -> Message:
         name, arguments = call.params.get("name"), call.params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
             raise RpcError(INVALID_PARAMS, "`name` is the name of a prompt, `arguments` an object.")
-        board, sessions = self._open_for_reading()
-        return write_prompt(board, sessions.find(call.params.get("_meta")), name, read_fields(arguments))
+        board, caller, passed = self._open_for_reading(call)
+        return passed or write_prompt(board, caller, name, read_fields(arguments))
 
-    def _open_for_reading(self) -> tuple[Board, SessionFinder]:
+    def _open_for_reading(self, call: RpcCall) -> tuple[Board, Caller, Message | None]:
+        """Return the board, the caller on it, and the answer of the team's server if the session is there."""
         try:
-            return self.open()
+            board, sessions = self.open()
+            caller = sessions.find(call.params.get("_meta"))
+            return board, caller, self._pass_on(board, caller, call)
         except PunchlistError as error:
             raise RpcError(INTERNAL_ERROR, str(error)) from error
 
@@ -307,10 +331,14 @@ def _list_news(agent: Agent) -> list[str]:
 
 
 class HookListener:
-    """A thread that opens the board once there is one, serves hooks on a socket and ingests the inbox."""
+    """A thread that opens the board once there is one, serves hooks on a socket and ingests the inbox.
 
-    def __init__(self, url: str | None, open_board: Callable[[], Board]) -> None:
+    It starts the relay, which sends what goes to the team's server.
+    """
+
+    def __init__(self, url: str | None, open_board: Callable[[], Board], relay: Relay | None = None) -> None:
         self._url = url
+        self._relay = relay
         self._open_board = open_board
         self._closed = threading.Event()
         self._server: HookServer | None = None
@@ -326,6 +354,8 @@ class HookListener:
             self._thread.join(_LOOK_SECONDS)
         if self._server is not None:
             self._server.close()
+        if self._relay is not None:
+            self._relay.close()
 
     def _run(self) -> None:
         pause = _START_SECONDS
@@ -336,10 +366,10 @@ class HookListener:
                 self._listen()
 
     def _listen(self) -> None:
-        from punchlist.store import store_path
+        from punchlist.store import side_path
         from punchlist_hook import inbox_path
 
-        path = os.path.realpath(store_path(self._url))
+        path = side_path(self._url)
         if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
             return  # there is no board yet, and nothing for it
         from punchlist.hooks.inbox import ingest
@@ -351,3 +381,5 @@ class HookListener:
             host = os.getppid()
             self._server = HookServer(board, host, channel=BackChannel(board, host))
         ingest(board)
+        if self._relay is not None:
+            self._relay.start()

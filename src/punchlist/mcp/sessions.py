@@ -8,16 +8,24 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.conversations.bindings import find_call, find_session, list_conversations, name_call
+from punchlist.conversations.bindings import (
+    check_session,
+    find_call,
+    find_session,
+    list_conversations,
+    name_call,
+    name_host_call,
+)
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
-from punchlist.presence.processes import find_start_ticks, is_running
-from punchlist.settings.environment import find_project
+from punchlist.settings.environment import Folder, find_project
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
 from punchlist.store.hosts import HostCall
 from punchlist.text.hashing import blake2b
 from punchlist.views.list_owners import MAIN
+from punchlist_hook import mark_process
+from punchlist_statusline import find_process
 
 _CLAUDE = "claude-code"
 _CODEX_KEYS = ("session_id", "sessionId", "threadId")
@@ -34,15 +42,23 @@ class Caller(NamedTuple):
     session: str
     agent: str = MAIN
     call_id: str | None = None
-    project: str | None = None
+    project: Folder = None
 
 
 class SessionFinder:
-    """Finds the callers of one server. `host` is the agent program at the other end."""
+    """Finds the callers of one server. `host` is the agent program at the other end, `machine` that of a team."""
 
     def __init__(
-        self, board: Board, host: str, environment: Mapping[str, str], *, project: str | None, one_client: bool
+        self,
+        board: Board,
+        host: str,
+        environment: Mapping[str, str],
+        *,
+        project: Folder,
+        one_client: bool,
+        machine: str = "",
     ) -> None:
+        self._machine = machine
         self._board = board
         self._project = project
         self._host = host
@@ -60,7 +76,7 @@ class SessionFinder:
         given = read_fields(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)
-        told = None if call_id is None else find_call(self._board, call_id)
+        told = None if call_id is None else find_call(self._board, name_host_call(self._machine, call_id))
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         session = None if thread is None else find_session(self._board, "codex", thread)
@@ -70,13 +86,15 @@ class SessionFinder:
         session = session or (self._default() if told is None else told.session)
         if call_id is not None and begun is not None:
             call_id = name_call(self._board, session, agent, call_id, begun)
+        if self._machine or self._started is None:  # by a token: it reaches no session of another machine
+            self._board.store.read(lambda tx: check_session(tx, self._machine, session))
         return Caller(session, agent, call_id, self._project)
 
     def _is_of_another(self, told: HostCall, session: str | None) -> bool:
         """True if a hook told of a call of this id in another conversation: ids are unique within one only."""
         if session is not None:
             return told.session != session
-        if told.pid in (None, os.getppid()) or not is_running(told.pid):
+        if told.process == mark_process(os.getppid()) or find_process(told.process) != "runs":
             return False
         is_stated = self._host == _CLAUDE and "CLAUDE_CODE_SESSION_ID" in self._environment
         return is_stated and told.session != self._default()
@@ -101,7 +119,8 @@ class SessionFinder:
         old = next((one for one in known if (one.host, one.id) == (_CLAUDE, conversation)), None)
         if old is None or old.state != "ended":
             return conversation if old is None else old.session
-        mine = (one for one in known if one.host == _CLAUDE and one.pid == os.getppid() and one.state != "ended")
+        client = mark_process(os.getppid())
+        mine = (one for one in known if one.host == _CLAUDE and one.process == client and one.state != "ended")
         return next((one.session for one in mine if one.seen_at >= old.since), old.session)
 
     def _claim_own(self) -> str:
@@ -123,7 +142,7 @@ class SessionFinder:
         """
         if not self._board.store.durable:
             return True  # no other process has this board in memory
-        handle = _open_lock_file(f"{self._board.store.path}.clients")
+        handle = _open_lock_file(f"{self._board.store.files}.clients")
         place = int.from_bytes(blake2b(session.encode(), digest_size=7).digest()) // 2
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
@@ -145,7 +164,7 @@ def _open_lock_file(path: str) -> int:
 def name_session(host: str, project: str, parent: int) -> str:
     """Return a session id that is the same while the client process `parent` lives, and no other's."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in host).strip("-")[:24]
-    key = "\0".join((host, project, str(parent), find_start_ticks(parent)))
+    key = "\0".join((host, project, mark_process(parent)))
     return f"{name or 'mcp'}-{blake2b(key.encode(errors='surrogateescape'), digest_size=5).hexdigest()}"
 
 

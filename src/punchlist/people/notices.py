@@ -23,7 +23,6 @@ import msgspec
 from punchlist.board import Board
 from punchlist.core.events import json_time
 from punchlist.core.presence import GONE_SHOWN, NoticeKind, NoticeMemory, PersonNotice
-from punchlist.core.programs import name_session
 from punchlist.errors import ConfigInvalid
 from punchlist.people.sinks import Command, Outbox, Sink, Webhook, describe_failure
 from punchlist.projections.followed_lists import looking_into, pass_on
@@ -32,6 +31,7 @@ from punchlist.settings.environment import own_secrets
 from punchlist.settings.table import NotifySettings, WebhookFormat
 from punchlist.store import Transaction
 from punchlist.text import cut, for_terminal
+from punchlist.views.list_owners import load_session_name
 from punchlist.views.notices import (
     clean_text,
     drop_settled,
@@ -209,7 +209,6 @@ class Retrying:
 
 
 def _read_retry_after(error: OSError) -> float:
-    """Return the seconds that the other side asks to wait, a minute at most."""
     asked = error.headers.get("Retry-After", "") if isinstance(error, HTTPError) and error.headers else ""
     return min(float(asked), _LONGEST_PAUSE) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 0.0
 
@@ -273,7 +272,6 @@ class PersonNotifier:
         self._sinks = make_sinks(settings)
         self._retries = [Retrying(sink, pauses) for sink in self._sinks]
         self._outboxes = [Outbox(sink, on_drop=report) for sink in self._retries]
-        self._names: dict[str, str] = {}
         self._ends = threading.Event()
         self._follower: threading.Thread | None = None
         if settings.progress and (self._outboxes or on_progress is not None):
@@ -305,7 +303,6 @@ class PersonNotifier:
 
     def look(self, roster: Roster) -> Told:
         """Tell what has begun since any program last looked; return it."""
-        self._names = {row.list_session: clean_text(row.name) for row in roster.agents if row.list_session}
         if not self._board.store.read(lambda tx: self._has_news(tx, roster)):
             return Told()
         told = self._board.store.transact(lambda tx: self._claim(tx, roster), durable=False)
@@ -402,11 +399,9 @@ class PersonNotifier:
             lambda tx: tx.notices.lease_progress(owner, now, _PROGRESS_LEASE), durable=False
         ):
             return
-        name = self._names.get(progress.session)
-        name = name or clean_text(name_session(progress.project, progress.session, progress.agent))
         notice = PersonNotice(
             kind="progress",
-            title=name,
+            title=clean_text(load_session_name(self._board.store, progress.session, progress.agent)),
             text="\n".join(progress.lines),
             at=now,
             project=clean_text(progress.project),

@@ -26,12 +26,25 @@ from typing import Any, Final, TypedDict, cast
 
 from msgspec.structs import replace
 
+from punchlist.agent.processes import (
+    can_list_files,
+    find_folder,
+    find_open_files,
+    find_place,
+    find_start,
+    is_running,
+    list_processes,
+    look_up_process,
+    read_arguments,
+)
 from punchlist.core.events import Draft
 from punchlist.core.presence import (
     GONE_SHOWN,
+    NO_WORDS,
     Presence,
     PresenceState,
     ProcessLook,
+    choose_living,
     decide_state,
     describe_call,
     find_missing,
@@ -40,22 +53,10 @@ from punchlist.core.presence import (
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, TranscriptError
 from punchlist.logs.programs import find_home, find_logs
-from punchlist.presence.processes import (
-    can_list_files,
-    find_folder,
-    find_open_files,
-    find_place,
-    find_start,
-    is_running,
-    list_processes,
-    read_arguments,
-)
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import find_project, own_secrets
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation
-from punchlist.store.subagents import StallMemory
 from punchlist.text import clean
 from punchlist.text.tool_values import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
@@ -65,7 +66,7 @@ from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 from punchlist.views.list_owners import MAIN
-from punchlist_statusline import find_process
+from punchlist_hook import mark_process
 
 PRESENCE_SECONDS: Final = 1.5
 """How often a program that runs on asks hosts for their agents: a change shows within two seconds."""
@@ -104,7 +105,7 @@ _SERVER: Final = "app-server"
 _MOVING: Final = frozenset({"-C", "--cd", "resume", "fork"})
 """Words after which a terminal may show a thread of another folder."""
 
-_CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "input needed"}
+_CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": NO_WORDS}
 _OPENCODE_QUESTION: Final = "question"
 _OPENCODE_SESSIONS: Final = """
 SELECT id, title FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
@@ -121,7 +122,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     """
     now = datetime.now(UTC) if board is None else board.now()
     claude = list(_read_claude_sessions(now))
-    owned = {one.pid: one.session for one in claude if one.process == "runs"}
+    owned = {mark_process(one.pid): one.session for one in claude if one.process == "runs" and one.pid is not None}
     codex_threads = list(_ask_codex())
     found = [*claude, *codex_threads, *_read_rollouts(now), *_read_opencode()]
     if board is not None:
@@ -129,7 +130,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     # The daemon lives on, and has the rollouts of closed threads open: by other roads they would seem to live.
     closed = {one.session for one in codex_threads if one.state == "gone"}
     found = [replace(one, state="gone") if one.host == _CODEX and one.session in closed else one for one in found]
-    joined = [_settle_state(one, now) for one in join_roads(found)]
+    joined = choose_living(_settle_state(one, now) for one in join_roads(found))
     lasting = ("busy", "waiting", "idle")
     return [one for one in joined if one.state in lasting or (one.since is not None and now - one.since < GONE_SHOWN)]
 
@@ -210,11 +211,10 @@ def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Pre
             waits_for = "approval of its plan"
         elif waits_for == "permission prompt":
             waits_for = f"permission: {doing}"
-    return replace(seen, doing=doing, waits_for=waits_for or "input needed")
+    return replace(seen, doing=doing, waits_for=waits_for or NO_WORDS)
 
 
 def _find_claude_call(file: str) -> tuple[TranscriptCall | None, bool]:
-    """Return the last tool call of a session itself, and True if it has not ended."""
     ended: set[str] = set()
     for line in _read_last_lines(file):
         if b'"tool_use"' not in line and b'"tool_result"' not in line:
@@ -440,30 +440,32 @@ def _find_opencode_question(call: dict[str, Any] | None) -> str:
     if call is None or call.get("tool") != _OPENCODE_QUESTION or state.get("status") not in ("pending", "running"):
         return ""
     asked = objects(object_at(state, "input").get("questions"))
-    return (_shorten(asked[0].get("question")) if asked else "") or "input needed"
+    return (_shorten(asked[0].get("question")) if asked else "") or NO_WORDS
 
 
 # Hooks of attached agents.
 
 
-def _read_conversations(tx: Transaction, owned: Mapping[int | None, str], now: datetime) -> Iterator[Presence]:
+def _read_conversations(tx: Transaction, owned: Mapping[str, str], now: datetime) -> Iterator[Presence]:
     """Yield the conversations that hooks told of; `owned` is the one that each process of Claude Code has now."""
     for one in tx.hosts.conversations(limit=_MOST_CONVERSATIONS):
         if not one.event:  # a handoff has bound it, and it has not begun
             continue
         # A process of Claude Code has one conversation: another one of the same process was left for it.
-        is_left = one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id
+        is_left = one.host == _CLAUDE and owned.get(one.process, one.id) != one.id
         is_over = one.state == "ended" or is_left
         process: ProcessLook = "ended" if is_left else "none"
         if not is_over:
-            process = _look_up(tx, one, now)
+            process = look_up_process(tx, one, now)
+        machine = tx.machines.find(one.machine) if one.machine else None
         yield Presence(
             host=one.host,
             session=one.id,
             state="gone" if is_over or one.state == "ended" else one.state,
             process=process,
             since=one.seen_at if is_over or process == "ended" else one.since,
-            heard_at=one.seen_at,
+            heard_at=one.seen_at if machine is None else max(one.seen_at, machine.heard_at),
+            machine="" if machine is None else machine.name,
             project=one.project,
             pid=one.pid,
             list_session=one.session if one.session != one.id else "",
@@ -471,24 +473,10 @@ def _read_conversations(tx: Transaction, owned: Mapping[int | None, str], now: d
         )
 
 
-def _look_up(tx: Transaction, one: Conversation, now: datetime) -> ProcessLook:
-    """Look for the process of a conversation, by what was noted with its agent; else by its id and when it was seen."""
-    if one.pid is None:
-        return "none"
-    row = tx.agent(one.session, MAIN) if now - one.seen_at < GONE_SHOWN else None
-    memory = StallMemory() if row is None else tx.memory.load(row.number)
-    look = cast("ProcessLook", find_process(memory.process))
-    # Another process may act for the session, such as a server of tools.
-    if memory.process.startswith(f"{one.pid} ") or look in ("runs", "elsewhere"):
-        return look
-    return "runs" if is_running(one.pid, before=one.seen_at) else "ended"
-
-
 # Files and texts of other programs.
 
 
 def _list_files(folder: str, pattern: str, most: int, *, folders: bool = False) -> list[str]:
-    """Return the names in a folder that match, without links; the largest ones if there are too many."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -503,7 +491,6 @@ def _list_files(folder: str, pattern: str, most: int, *, folders: bool = False) 
 
 
 def _read_part(file: str, *, tail: bool, size: int) -> bytes:
-    """Return the beginning or the end of a regular file; nothing if it is a link, or cannot be read."""
     try:
         with open(open_plain(file), "rb") as opened:
             if tail:
@@ -590,9 +577,7 @@ def record_states(board: BoardReader, states: Iterable[Presence], *, looked_at: 
     An agent that the board does not know joins it with its first state, unless it is gone already. States that were
     `looked_at` before the board's own was recorded are passed over: another process has looked later.
     """
-    # Conversations that share a session have one state: that of the living one, of the latest.
-    order = sorted(states, key=lambda one: (one.state != "gone", 0.0 if one.since is None else one.since.timestamp()))
-    given = {one.board_session: one for one in order}.values()
+    given = choose_living(states)
     changed = board.store.read(lambda tx: [one for one in given if _is_change(tx, one, looked_at)])
     now, recorded = board.now(), 0
     for start in range(0, len(changed), _MOST_TOGETHER):

@@ -5,8 +5,6 @@ The app server's notifications, the events of its core, and the lines of `exec -
 again. Turns are numbered, unless a host sets `turn`.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ the middle passes a function that looks lists up on the board, or says what is k
 are skipped.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -30,15 +28,13 @@ _LEAD: Final = ("item.", "plan.started", "list.ordered", _WIPED)
 
 
 class ListChange(NamedTuple):
-    """One change of one list. `event` is the one that closed it.
+    """One change of one list.
 
     Some dialects clear a list as soon as its last item is finished. `shown` is then the finished list, which people
-    want to see until there is another one; otherwise it is `after`.
+    want to see until there is another one.
     """
 
-    event: Event
     before: TodoList
-    after: TodoList
     shown: TodoList
 
 
@@ -87,7 +83,7 @@ class Lists:
         if after is None:
             return None
         self._known[key] = after
-        return ListChange(event, before, after, shown or after)
+        return ListChange(before, shown or after)
 
     def _look_before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
         found = None

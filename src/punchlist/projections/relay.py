@@ -7,8 +7,6 @@ and its reported output are visible progress, its tool calls are heartbeats. `Pr
 board, for people.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -207,7 +205,6 @@ class Relay:
         return [*notices, self._make_notice("stall", finding.seen, now, summary)]
 
     def _combine_states(self, listened: Listened | None) -> tuple[StallState, StallOptions]:
-        """Combine our own state with the board's, and choose the timings."""
         own = self._state
         is_telling = self._rested_at is None or own.alive_at > self._rested_at
         options = self._options.stalls or (stall_timings() if listened is None else listened.options)

@@ -11,6 +11,7 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
 from hashlib import sha256
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
@@ -23,15 +24,25 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from punchlist.remote.connection import TYPED
 from punchlist.server.problems import RETRY_SECONDS, ApiProblem, respond_to_error
-from punchlist.settings.environment import login_name
+from punchlist.settings.environment import (
+    Project,
+    find_project_elsewhere,
+    is_project_of,
+    login_name,
+    normalise_remote,
+)
 from punchlist.store import Store
-from punchlist.store.tokens import TokenRow
+from punchlist.store.tokens import TokenRow, digest_of
 
-Need = Literal["public", "look", "answer", "edit"]
+Need = Literal["public", "look", "answer", "edit", "report"]
 
 SCOPES: Final = ("look", "answer", "edit")
 """Scopes of a token; each includes those before it."""
+
+REPORT: Final = "report"
+"""The scope of a machine of the team. It includes none of the others: what it reaches is said at each route."""
 
 LONGEST_BODY: Final = 1_000_000
 
@@ -52,7 +63,15 @@ _COOKIE_SECONDS: Final = 365 * 24 * 3600
 _READING: Final = ("GET", "HEAD")
 _JSON_PATHS: Final = ("/api/", "/mcp")
 _JSON: Final = "application/json"
+_NDJSON: Final = "application/x-ndjson"
+HOOKS_PATH: Final = "/api/v1/hooks"
+"""Takes lines of hooks, many at a time."""
+
 _FORM: Final = "application/x-www-form-urlencoded"
+_TLS_PORT: Final = 443
+SIGN_IN: Final = "si_"
+"""Beginning of the secret of a link that signs a person in once."""
+
 _LINK_TOKEN: Final = "link"
 """The id of the token in the printed link; those of others are numbers."""
 
@@ -65,7 +84,22 @@ class Grant(NamedTuple):
     scopes: frozenset[str]
     project: str | None = None
     is_person: bool = False
-    """A person has the token and uses it on the page: what they complete is confirmed."""
+    """A person has the token, and uses it on the page or types our command: what they complete is confirmed."""
+    machine: str = ""
+    """The machine that reports with the token; empty for every other token. Nothing that it does is a person's."""
+    projects: tuple[str, ...] = ()
+    """The repositories that this machine may report on."""
+    owner: str = ""
+    """The person whose machine it is."""
+
+    def may_report(self, project: str) -> bool:
+        """True for the key of a project that this machine may report on."""
+        return is_project_of(project, self.name, self.projects)
+
+    def find_place(self, remote: str) -> Project | None:
+        """Return the project of a repository on this machine, by its URL or key; None if it may not report on it."""
+        place = find_project_elsewhere(self.machine, self.name, normalise_remote(remote.removeprefix("repo://")), "")
+        return place if self.may_report(place.key) else None
 
 
 def make_owner() -> Grant:
@@ -82,20 +116,24 @@ class KnownToken(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The scope that a route needs. One that is `per_project` limits itself to the project of the grant."""
+    """The scope that a route needs. One that is `per_project` limits itself to the project of the grant.
+
+    One `for_machines` may be reached with the scope `report` too: it limits itself to what is the machine's own.
+    """
 
     need: Need
     per_project: bool = False
+    for_machines: bool = False
 
 
 Handler = TypeVar("Handler")
 
 
-def needs(need: Need, *, per_project: bool = False) -> Callable[[Handler], Handler]:
+def needs(need: Need, *, per_project: bool = False, for_machines: bool = False) -> Callable[[Handler], Handler]:
     """Mark a handler, or the application of a mount, with what a caller needs to reach it."""
 
     def mark(handler: Handler) -> Handler:
-        handler.access_rule = Rule(need, per_project)  # pyright: ignore[reportAttributeAccessIssue]
+        handler.access_rule = Rule(need, per_project, for_machines)  # pyright: ignore[reportAttributeAccessIssue]
         return handler
 
     return mark
@@ -139,6 +177,8 @@ class _Guard:
         if grant is None:
             detail = "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
             raise _refuse(401, "token_missing", detail)
+        if grant.machine and self.rule.for_machines:
+            return
         if self.rule.need not in grant.scopes:
             raise _refuse(403, "scope_missing", f"This needs a token with the scope `{self.rule.need}`.")
         if grant.project is not None and not self.rule.per_project:
@@ -166,15 +206,26 @@ def _refuse_size() -> ApiProblem:
 class Access:
     """The tokens, cookies and host names that one server accepts."""
 
-    def __init__(self, secret: str, store: Store, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        secret: str,
+        store: Store,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        name: str = "",
+        has_tls: bool = False,
+    ) -> None:
         self.host = host
         self.port = port
+        self.name = name
+        self.has_tls = has_tls
         self.secret = secret
         self._store = store
         # Away from this machine only tokens count that somebody made for it: the link's own is printed for the owner.
         self._link = KnownToken(_LINK_TOKEN, digest_of(secret), make_owner()) if is_loopback(host) else None
-        name = socket.gethostname().lower()
-        self._names = {"localhost", name, f"{name}.local", host.lower()}
+        here = socket.gethostname().lower()
+        self._names = {"localhost", here, f"{here}.local", host.lower(), *([_host_of(name)] if name else [])}
 
     @property
     def cookie_name(self) -> str:
@@ -183,9 +234,15 @@ class Access:
 
     @property
     def origin(self) -> str:
-        """The address of the page. Where the server listens on all addresses, that of this machine."""
+        """The address of the page. Where the server listens on all addresses, that of this machine.
+
+        A server with a name is reached by it over TLS: its own, on its own port, or that of a proxy before it.
+        """
+        if self.name:
+            has_port = ":" in self.name or not self.has_tls or self.port == _TLS_PORT
+            return f"https://{self.name}" if has_port else f"https://{self.name}:{self.port}"
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"http{'s' if self.has_tls else ''}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def has_link(self) -> bool:
@@ -198,20 +255,24 @@ class Access:
 
     def is_own_host(self, given: str) -> bool:
         """True if a Host header names this machine. An address cannot be rebound by DNS, so any is accepted."""
-        try:
-            name = urlsplit(f"//{given}").hostname
-        except ValueError:  # a bracket without its other one, or no address in them
-            return False
-        if name is None or any(char in given for char in "@/?#\\ "):
-            return False
+        name = "" if any(char in given for char in "@/?#\\ ") else _host_of(given)
         return name in self._names or is_address(name)
+
+    def is_secure(self, given: str) -> bool:
+        """True if a browser that sends this Host header came over TLS, so that its cookie needs no other way."""
+        return self.has_tls or (bool(self.name) and _host_of(given) == _host_of(self.name))
 
     def find_token(self, secret: str) -> KnownToken | None:
         """Return what is known of a secret; None for one that is unknown or revoked. Reads the board."""
         digest = digest_of(secret)
         if self._link is not None and hmac.compare_digest(digest, self._link.digest):
             return self._link
-        return _known(self._store.read(lambda tx: tx.tokens.find(digest=digest)))
+        return _find_known(self._store.read(lambda tx: tx.tokens.find(digest=digest)))
+
+    def use_sign_in(self, secret: str) -> KnownToken | None:
+        """Return the token of a sign-in link, which works once; None for one that was used, is old, or is none."""
+        digest = digest_of(secret)
+        return _find_known(self._store.transact(lambda tx: tx.tokens.use_sign_in(digest, datetime.now(UTC))))
 
     def make_cookie(self, token: KnownToken) -> str:
         """Return the value of the cookie for a token. The secret cannot be had from it."""
@@ -227,10 +288,14 @@ class Access:
         if number == _LINK_TOKEN:
             token = self._link
         elif number.isascii() and number.isdecimal() and len(number) < 10:
-            token = _known(self._store.read(lambda tx: tx.tokens.find(id=int(number))))
+            token = _find_known(self._store.read(lambda tx: tx.tokens.find(id=int(number))))
         else:
             return None
-        if token is None or not hmac.compare_digest(self._sign(token, "cookie").encode(), signature.encode()):
+        if (
+            token is None
+            or token.grant.machine
+            or not hmac.compare_digest(self._sign(token, "cookie").encode(), signature.encode())
+        ):
             return None
         return token
 
@@ -238,15 +303,25 @@ class Access:
         return hmac.new(token.digest, f"{use} {self.cookie_name}".encode(), sha256).hexdigest()
 
 
-def _known(row: TokenRow | None) -> KnownToken | None:
-    if row is None or row.scope not in SCOPES:
+def _find_known(row: TokenRow | None) -> KnownToken | None:
+    if row is None or not row.is_good(datetime.now(UTC)):
         return None
-    scopes = SCOPES[: SCOPES.index(row.scope) + 1]
-    return KnownToken(str(row.id), row.digest, Grant(row.name, frozenset(scopes), row.project, row.is_person))
+    if row.scope == REPORT and row.machine:
+        grant = Grant(row.name, frozenset({REPORT}), machine=row.machine, projects=row.projects, owner=row.owner)
+    elif row.scope in SCOPES and not row.machine:
+        scopes = SCOPES[: SCOPES.index(row.scope) + 1]
+        grant = Grant(row.name, frozenset(scopes), row.project, row.is_person)
+    else:
+        return None
+    return KnownToken(str(row.id), row.digest, grant)
 
 
-def digest_of(secret: str) -> bytes:
-    return sha256(secret.encode(errors="surrogatepass")).digest()
+def _host_of(given: str) -> str:
+    """Return the host in a Host header, in small letters; empty if it is none."""
+    try:
+        return urlsplit(f"//{given}").hostname or ""
+    except ValueError:  # a bracket without its other one, or no address in them
+        return ""
 
 
 def is_address(name: str) -> bool:
@@ -318,7 +393,9 @@ class AccessGate:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             token = await self._find_token(secret.strip())
-            token = token._replace(grant=token.grant._replace(is_person=False))  # a program sends it
+            name = _LINK_TOKEN if token.id == _LINK_TOKEN else token.grant.name  # a program sends it, not the owner
+            is_typed = token.grant.is_person and token.id != _LINK_TOKEN and headers.get(TYPED) is not None
+            token = token._replace(grant=token.grant._replace(name=name, is_person=is_typed))
         else:
             token = await self._find_cookie(headers)
             if token is not None:
@@ -348,6 +425,7 @@ class AccessGate:
             return
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         allowed = (_JSON,) if path.startswith(_JSON_PATHS) else (_JSON, _FORM)
+        allowed = (_JSON, _NDJSON) if path == HOOKS_PATH else allowed
         if kind not in allowed:
             raise _refuse(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
 
@@ -367,11 +445,21 @@ class AccessGate:
         return token
 
     async def _sign_in(self, scope: Scope, secret: str, query: list[tuple[str, str]]) -> Response:
-        token = await self._find_token(secret)
+        # A program that only looks what a link is, such as that of a chat, does not ask for a page.
+        is_browser = "text/html" in Headers(scope=scope).get("accept", "")
+        if secret.startswith(SIGN_IN):
+            token = await run_in_threadpool(self._access.use_sign_in, secret) if is_browser else None
+            if token is None:
+                detail = "This sign-in link was used, or is older than 10 minutes. Ask for another one."
+                raise _refuse(401, "sign_in_over", detail)
+        else:
+            token = await self._find_token(secret)
+        if token.grant.machine:
+            raise _refuse(403, "scope_missing", "The token of a machine signs no browser in.")
         # A path that begins with two slashes would lead to another host.
         target = "/" + scope["path"].lstrip("/\\")
         response: Response = RedirectResponse(f"{target}?{urlencode(query)}" if query else target, 303)
-        if "text/html" in Headers(scope=scope).get("accept", ""):
+        if is_browser:
             page = _draw_handover(response.headers["location"], self._access.make_key(token))
             response = Response(page, media_type="text/html")
         response.set_cookie(
@@ -379,6 +467,7 @@ class AccessGate:
             self._access.make_cookie(token),
             max_age=_COOKIE_SECONDS,
             httponly=True,
+            secure=self._access.is_secure(Headers(scope=scope)["host"]),
             samesite="strict",
         )
         return response

@@ -27,7 +27,9 @@ from punchlist.errors import InvalidInput, StoreError, StoreReplaced
 from punchlist.hooks.sockets import HookServer
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
+from punchlist.server.api import machines
 from punchlist.server.connections import Connection, Connections
+from punchlist.server.mcp_calls import answer_machine
 from punchlist.server.pages import handlers
 from punchlist.server.problems import exception_handlers
 from punchlist.server.run_files import cut_log
@@ -53,19 +55,24 @@ def list_routes(mcp: McpEndpoint) -> Iterator[BaseRoute]:
     yield Route("/healthz", check_health)
     yield Route("/metrics", show_metrics)
     yield from streams.routes
+    yield from machines.routes
     yield Route("/mcp", mcp, methods=["POST"])
     yield from openapi.routes
     yield from handlers.routes
 
 
+@needs("edit", for_machines=True)
 class McpEndpoint:
-    """Answers `/mcp`. The SDK takes a second to import, so only the first request does that."""
+    """Answers `/mcp`. The SDK takes a second to import, so only the first request that needs it does that."""
 
     def __init__(self) -> None:
         self._front: McpFront | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["state"]["grant"].machine:
+            await answer_machine(scope, receive, send)
+            return
         if self._front is None:
             await run_in_threadpool(import_module, "punchlist.server.mcp_http")
         if self._front is None:  # still: another first request may have come in between
@@ -166,19 +173,16 @@ def _serve_hooks(state: ServerState) -> HookServer | None:
 # The process.
 
 
-def _is_fault(record: logging.LogRecord) -> bool:
-    """Return False for uvicorn's complaint about a stream that we cut off: its client took nothing."""
-    return "without completing response" not in record.getMessage()
-
-
 class BoardServer(uvicorn.Server):
     """The server of one board. `should_exit = True`, Ctrl-C or SIGTERM stops it."""
 
-    def __init__(self, state: ServerState) -> None:
+    def __init__(self, state: ServerState, *, certificate: str | None = None, key: str | None = None) -> None:
         self.state = state
         super().__init__(
             uvicorn.Config(
                 make_app(state),
+                ssl_certfile=certificate,
+                ssl_keyfile=key,
                 http=Connection,
                 ws="none",
                 lifespan="on",
@@ -190,12 +194,13 @@ class BoardServer(uvicorn.Server):
             )
         )
         self.server_state = self.connections = Connections()
-        logging.getLogger("uvicorn.error").addFilter(_is_fault)
+        # uvicorn complains about a stream that we cut off: its client took nothing.
+        logging.getLogger("uvicorn.error").addFilter(lambda one: "without completing response" not in one.getMessage())
 
     async def on_tick(self, counter: int) -> bool:
         """Look after the log once a second, of ten ticks."""
         if counter % 10 == 0 and self.state.board.store.durable:
-            cut_log(self.state.board.store.path)
+            cut_log(self.state.board.store.files)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -12,6 +12,7 @@ import logging
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
@@ -165,7 +166,11 @@ class Broadcaster:
             try:
                 self._board.store.check_file()
                 for event in self._board.follow(seen, timeout=_STOP_SECONDS):
+                    if event.seq <= seen:
+                        self._call(partial(self._start_again, event.seq - 1))
                     seen = event.seq
+                    if event.kind in ("token.revoked", "token.renewed"):  # its streams end before they tell of it
+                        self._call(partial(self._end_others, self._load_good_tokens()))
                     self._call(partial(self._add, encode_event(event)))
                     if self._is_closed:
                         return
@@ -189,6 +194,12 @@ class Broadcaster:
             self._is_closed = True
 
     # The loop.
+
+    def _start_again(self, oldest: int) -> None:
+        """Forget events that a crash of the database lost. Readers connect again, and are told so."""
+        self._window.clear()
+        self.oldest, self._bytes = oldest, 0
+        self._end_readers()
 
     def _add(self, sent: SentEvent) -> None:
         self._window.append(sent)
@@ -240,17 +251,18 @@ class Broadcaster:
         self._loop.call_later(self._tick_seconds, self._tick)
 
     async def _end_revoked(self) -> None:
-        """End the readers whose token was revoked: a stream is let in once, and may last for days."""
-        readers = [reader for reader in self.readers if reader.token is not None]
-        if not readers:
-            return
-        try:
-            rows = await run_in_threadpool(self._board.store.read, lambda tx: tx.tokens.list())
-        except StoreError:
-            return  # at the next tick again
-        known = {row.digest for row in rows}
-        for reader in readers:
-            if reader.token not in known:
+        """End the readers whose token was revoked or has expired: a stream is let in once, and may last for days."""
+        if any(reader.token is not None for reader in self.readers):
+            with suppress(StoreError):  # at the next tick again
+                self._end_others(await run_in_threadpool(self._load_good_tokens))
+
+    def _load_good_tokens(self) -> set[bytes]:
+        now = self._board.now()
+        return {row.digest for row in self._board.store.read(lambda tx: tx.tokens.list()) if row.is_good(now)}
+
+    def _end_others(self, known: set[bytes]) -> None:
+        for reader in list(self.readers):
+            if reader.token is not None and reader.token not in known:
                 reader.end()
 
     # For readers.

@@ -7,22 +7,20 @@ server is not noticed. A client names the session of its list in the address, `/
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from punchlist import __version__
-from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError, StoreBusy
-from punchlist.mcp.server import McpServer, ToolSet
-from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, RpcCall, RpcError
+from punchlist.errors import ExtraMissing, StoreBusy
+from punchlist.mcp.stdio import INTERNAL_ERROR, RpcError
 from punchlist.server.access import LONGEST_BODY
+from punchlist.server.mcp_calls import run_call
 from punchlist.server.problems import respond_to_error
-from punchlist.server.state import ServerState, grant_of, run_read
-from punchlist.settings.table import load_settings
+from punchlist.server.state import ServerState
 
 try:
     import mcp_types as types
@@ -34,7 +32,6 @@ try:
 except ModuleNotFoundError as error:
     raise ExtraMissing(what="MCP over HTTP", extra="mcp") from error
 
-_LONGEST_NAME: Final = 200
 Result = TypeVar("Result", bound=BaseModel)
 Context = ServerRequestContext[dict[str, Any], Request]
 
@@ -90,43 +87,13 @@ class McpFront:
 
         async def answer(context: Context, _params: Any) -> Result:
             assert context.request is not None
-            params = dict(context.params or {})
             try:
-                # On a thread for reads first: only a call that has to write waits with the other writes.
-                result = await run_read(self._run, context.request, method, params, False)
-                if result is None:
-                    result = await self._state.writes.run(self._run, context.request, method, params, True)
+                result = await run_call(self._state, context.request, method, dict(context.params or {}))
                 return kind.model_validate(result)
             except StoreBusy as error:
                 context.request.state.busy = error
                 raise MCPError(INTERNAL_ERROR, str(error)) from error
             except RpcError as error:
                 raise MCPError(error.code, error.message, error.data) from error
-            except PunchlistError as error:
-                raise MCPError(INVALID_PARAMS, str(error)) from error
 
         return answer
-
-    def _run(self, request: Request, method: str, params: dict[str, Any], may_write: bool) -> Any | None:
-        """Return the result of a request; None if it has to write and may not."""
-        query, grant = request.query_params, grant_of(request)
-        session = query.get("session") or name_session(grant.name)
-        if not session.isprintable() or len(session) > _LONGEST_NAME:
-            raise InvalidInput(problem="`session` in the address is no name of a session.")
-        tools = ToolSet(query.getlist("dialect") or load_settings().dialect)
-        board, environment = self._state.board, {"PUNCHLIST_SESSION": session}
-        server = McpServer(lambda: board, tools, environment=environment, project=query.get("project"))
-        is_read = method != "tools/call" or tools.only_reads(params.get("name"), params.get("arguments"))
-        if not is_read and not may_write:
-            return None
-        try:
-            return server.run(RpcCall("", method, params))
-        except StoreBusy:  # also in a view, of a list that others changed: that the model has seen it is recorded
-            if may_write:
-                raise
-            return None
-
-
-def name_session(token: str) -> str:
-    """Return the session of a client that names none: one per token."""
-    return f"mcp-{re.sub('[^A-Za-z0-9]+', '-', token).strip('-')[:40] or 'client'}"

@@ -31,6 +31,7 @@ _SCOPES: Final = {
     "look": "Reading.",
     "answer": "Reading, answering questions and deciding on plans.",
     "edit": "All that, and changing lists and tasks.",
+    "report": "Reporting what the agents of one machine do; it includes no other scope.",
 }
 
 
@@ -66,7 +67,6 @@ def describe_api(routes: Sequence[ApiRoute] = ROUTES) -> dict[str, Any]:
 
 
 def _require_all(schema: dict[str, Any]) -> None:
-    """Say that a reply has every key, also one for which the program has a default."""
     if "properties" in schema:
         schema["required"] = list(schema["properties"])
         for value in schema["properties"].values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup, escape
 from msgspec import UNSET, Struct, UnsetType
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -76,6 +78,7 @@ _STATUSES: Final[Mapping[type[errors.PunchlistError], int]] = {
     errors.ExtraMissing: 501,
     errors.StoreError: 503,
     errors.StoreFull: 507,
+    errors.StoreUncertain: 500,  # not 503, which says that nothing was changed
     errors.ListFileRefused: 409,
     errors.PlanFileRefused: 409,
 }
@@ -131,7 +134,8 @@ def describe_problem(status: int, text: str) -> dict[str, Any]:
     title, link = _PROBLEM_PAGES.get(status, ("This did not work", ("/", "To Home")))
     if status == 401 and "serve" not in text:
         text = f"{text} `punchlist serve --status` shows the link that signs this browser in."
-    return {"title": title, "text": for_terminal(text), "link": link}
+    shown = re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(for_terminal(text))))
+    return {"title": title, "text": Markup(shown), "link": link}
 
 
 @cache

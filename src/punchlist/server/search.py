@@ -6,14 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from punchlist.board import Board
 from punchlist.store import Transaction
-from punchlist.terminal.lists import grade_word, mark_item
-from punchlist.terminal.spans import UNICODE, Span
-from punchlist.terminal.tasks import find_box
-from punchlist.views.list_owners import load_session_name
+from punchlist.terminal.lists import grade_word
 from punchlist.views.lists import HitView
 
 _MOST_ITEMS: Final = 20_000
@@ -28,7 +23,6 @@ class Hit(HitView, frozen=True, kw_only=True):
     """A hit as the page shows it."""
 
     title: str
-    mark: Span
     grade: str = ""
     at: datetime | None
 
@@ -58,17 +52,13 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
                 session=row.id,
                 text=f"{row.id} {labels.get(row.id, '')}".strip(),
                 status=row.state,
-                title=row.id,
-                mark=Span("▤", "dim"),
+                title=labels.get(row.id, ""),
                 at=row.updated_at,
             )
             for row in tx.sessions(project=project, limit=_MOST_SESSIONS)
         ]
 
-    for hit in board.store.read(read):
-        if holds_words(f"{hit.text} {hit.project}", words):
-            label = hit.text.removeprefix(hit.session)
-            yield replace(hit, title=f"{load_session_name(board.store, hit.session)}{label}")
+    yield from (hit for hit in board.store.read(read) if holds_words(f"{hit.text} {hit.project}", words))
 
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
@@ -86,7 +76,6 @@ def find_items(board: Board, words: Sequence[str], project: str | None = None) -
             text="\n".join((item.content, *item.notes)),
             status=item.status.value,
             title=item.content,
-            mark=mark_item(item, UNICODE),
             grade=grade_word(item),
             at=item.finished_at or item.started_at or item.created_at,
         )
@@ -99,7 +88,6 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
             if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
-                box, style, _ = find_box(task, UNICODE)
                 yield Hit(
                     kind="task",
                     project=row.project,
@@ -110,7 +98,6 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
                     text=task.subject,
                     status=task.status.value,
                     title=f"{task.id} {task.subject}",
-                    mark=Span(box, style),
                     grade=task.grade or "",
                     at=task.updated_at,
                 )

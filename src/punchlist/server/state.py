@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -14,17 +14,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
-from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.programs import doubt_person
 from punchlist.errors import StoreBusy
-from punchlist.presence.screen_feed import LiveRoster
-from punchlist.reports.work_reports import LoadedBrief, load_brief, name_mark
+from punchlist.presence.screen_feed import BriefCache, LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.settings.environment import login_name
 from punchlist.store import Store
 from punchlist.store.sidecars import limit_wait
-from punchlist.views.brief_groups import group_sessions
 from punchlist.views.now import Roster
 
 MOST_WRITES: Final = 8
@@ -35,16 +32,6 @@ _WRITE_SECONDS: Final = 5.0
 
 _READ_SECONDS: Final = 0.25
 """Seconds that a read waits for the lock, to write what has come due; after that the board is read as it stands."""
-
-_BRIEF_SHARE: Final = 9
-"""A live page leaves the brief alone for so many times as long as it took to load."""
-
-_MOST_PICTURED: Final = 40
-
-SessionCalls = Mapping[str, Sequence[ToolCall]]
-"""The tool calls of each session."""
-
-_NO_CALLS: Final[SessionCalls] = {}
 
 Result = TypeVar("Result")
 
@@ -83,43 +70,6 @@ async def run_read(work: Callable[..., Result], *args: Any) -> Result:
     """Run work that only reads on a thread. It writes what has come due, if the lock can be had at once."""
     with limit_wait(_READ_SECONDS, in_all=True):
         return await run_in_threadpool(work, *args)
-
-
-class BriefCache:
-    """The brief of each reader across projects. Another last event, or another mark of the reader, empties it.
-
-    Commits that no event tells of are seen with the next event.
-    """
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._known: dict[str, tuple[tuple[int, int], float, LoadedBrief, SessionCalls]] = {}
-
-    def load(self, who: str, roster: Roster, *, is_live: bool = False) -> tuple[LoadedBrief, SessionCalls]:
-        """Return a brief with the agents of now. A live page may see news a little late, if it takes long to load."""
-        mark = name_mark(who)
-        key = self._board.store.read(lambda tx: (tx.last_seq(), tx.log.mark(mark)))
-        held, rests_until, found, calls = self._known.get(who, ((-1, -1), 0.0, None, _NO_CALLS))
-        began = time.monotonic()
-        if found is None or (key != held and not (is_live and key[1] == held[1] and began < rests_until)):
-            found = load_brief(self._board, roster, None, project=None, who=who)
-            calls = self._load_calls(found)
-            now = time.monotonic()
-            self._known[who] = key, now + _BRIEF_SHARE * (now - began), found, calls
-        around = found.around
-        return found._replace(
-            groups=group_sessions(found.brief, roster, around.agents, around.stopped, around.names)
-        ), calls
-
-    def _load_calls(self, found: LoadedBrief) -> SessionCalls:
-        """Return the calls since the reader looked, for a picture; none where there are too many sessions for one."""
-        groups = found.groups
-        rows = (*groups.do_now, *groups.look_first, *groups.at_work, *groups.checked, *groups.ended)
-        if len(rows) > _MOST_PICTURED:
-            return _NO_CALLS
-        sessions = {row.session for row in rows if row.session}
-        after = found.brief.after
-        return self._board.store.read(lambda tx: {one: tx.tool_calls.ended_since(one, after) for one in sessions})
 
 
 class ServerState:

@@ -1,8 +1,7 @@
 """Read the surroundings of a process: settings that need more than their value, its user, the project of a folder."""
 
-from __future__ import annotations
-
 import os
+import posixpath
 import re
 from collections.abc import Collection
 from datetime import timedelta
@@ -12,7 +11,7 @@ from punchlist.core.programs import PROGRAMS, describe_home
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.settings.table import find_pattern_problem, list_entries, load_settings, read_age, read_setting
-from punchlist.text import repair
+from punchlist.text import repair, repair_key
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 
@@ -46,9 +45,6 @@ _LONGEST_FILE: Final = 64_000
 
 _WORKTREE: Final = compile_later(r"^\s*worktree\s*=\s*(.+)$", re.MULTILINE)
 _REMOTE: Final = compile_later(r'^\s*\[remote "(.+)"\][^\[]*?^\s*url\s*=\s*(.+)$', re.MULTILINE)
-
-Folder = str | os.PathLike[str] | None
-"""A folder as callers give it; None is the working directory, or every folder."""
 
 
 def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] | None:
@@ -116,6 +112,11 @@ def login_name() -> str:
         return "user"
 
 
+_REPOSITORY: Final = "repo://"
+_HOST: Final = "host://"
+"""Beginnings of the keys of projects, and of folders, on other machines."""
+
+
 class Project(NamedTuple):
     """The project of a folder: a repository with all its worktrees, else the folder itself."""
 
@@ -126,11 +127,19 @@ class Project(NamedTuple):
     """The root of the worktree; without a repository, the folder."""
     git: str = ""
     """The common git directory."""
+    machine: str = ""
+    """The machine of a team on which the folder lies; empty for this one."""
+    url: str = ""
+    """The normalised URL of a repository on another machine."""
 
     @property
     def remote(self) -> str:
         """The URL of the repository that this one was cloned from, without scheme, user, password and `.git`."""
-        return _read_remote(self.git) if self.git else ""
+        return _read_remote(self.git) if self.git else self.url
+
+
+Folder = str | os.PathLike[str] | Project | None
+"""A folder as callers give it; None is the working directory, or every folder. A project may stand for its folder."""
 
 
 def project_of(folder: Folder = None) -> str:
@@ -143,11 +152,15 @@ def find_project(folder: Folder = None) -> Project:
 
     Bytes of its name that are no UTF-8, and other lone surrogates, are replaced: a board cannot hold them.
     """
+    if isinstance(folder, Project):
+        return folder
     given: str = os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder))
+    if given.startswith((_REPOSITORY, _HOST)):  # of another machine: nothing of it is looked for here
+        return Project(given, "folder", given)
     try:
         start = os.path.realpath(given)
-    except UnicodeEncodeError:  # no file of any system has this name
-        start = os.path.realpath(repair(given))
+    except ValueError:  # no file of any system has this name
+        start = os.path.realpath(repair_key(given))
     at = start
     while (common := _find_common_directory(at)) is None:
         above = os.path.dirname(at)
@@ -157,9 +170,36 @@ def find_project(folder: Folder = None) -> Project:
     return Project(repair(_name_repository(common)), "git", repair(at), common)
 
 
+def find_project_elsewhere(machine: str, name: str, remote: str, folder: str) -> Project:
+    """Return the project of a folder on a machine of the team, by that machine's `name` and what it says of the folder.
+
+    The clones of one repository are one project, by its normalised URL; any other folder is one by itself. Neither its
+    key nor its folder is a path: whatever is asked for by them, nothing is looked for on this machine.
+    """
+    where = posixpath.normpath(f"/{folder.lstrip('/')}") if folder else "/"
+    root = f"{_HOST}{name}{repair(where)}"
+    return Project(
+        f"{_REPOSITORY}{remote}" if remote else root, "git" if remote else "folder", root, "", machine, remote
+    )
+
+
+def is_project_of(key: str, name: str, allowed: Collection[str]) -> bool:
+    """True for the key of a project that a machine of this name may report on: repositories by URL, `*` for any."""
+    if "*" in allowed:
+        return key.startswith((_REPOSITORY, f"{_HOST}{name}/"))
+    return key.startswith(_REPOSITORY) and key.removeprefix(_REPOSITORY) in allowed
+
+
+def find_local_root(folder: str) -> str:
+    """Return the root of a worktree as its own machine names it: calls there name files below it."""
+    return f"/{folder.removeprefix(_HOST).partition('/')[2]}" if folder.startswith(_HOST) else folder
+
+
 def name_worktree(project: str, folder: str) -> str:
     """Return the name of a worktree; empty for the first checkout of a project, or where the folder is not known."""
-    return "" if folder in ("", project) else os.path.basename(folder)
+    name = os.path.basename(folder)
+    is_clone = folder.startswith(_HOST) and name == os.path.basename(project)
+    return "" if folder in ("", project) or is_clone else name
 
 
 def _find_common_directory(folder: str) -> str | None:
@@ -188,7 +228,11 @@ def _name_repository(common: str) -> str:
 
 def _read_remote(common: str) -> str:
     remotes = dict(_REMOTE.findall(_read_short(os.path.join(common, "config")))[::-1])
-    url: str = remotes.get("origin") or next(reversed(remotes.values()), "")
+    return normalise_remote(remotes.get("origin") or next(reversed(remotes.values()), ""))
+
+
+def normalise_remote(url: str) -> str:
+    """Return the URL of a repository without scheme, user, password and `.git`: all its clones have the same."""
     place = re.split(r"[?#]", url.strip().strip('"'))[0]
     _, has_scheme, rest = place.partition("://")
     host, slash, path = (rest if has_scheme else place).rpartition("@")[2].partition("/")
@@ -198,7 +242,6 @@ def _read_remote(common: str) -> str:
 
 
 def _read_short(path: str) -> str:
-    """Return the text of a small file; empty if there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(_LONGEST_FILE)

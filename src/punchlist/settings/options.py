@@ -1,7 +1,5 @@
 """The options of an agent's handle: keywords as a host gives them, and one tree of checked settings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any, Literal, TypedDict, cast, get_args
 

@@ -4,8 +4,6 @@ The file belongs to the project, so an agent can write it. It counts only as a p
 keeps a hash of its content for the repository. Nothing here runs what it names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

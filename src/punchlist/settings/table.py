@@ -48,6 +48,8 @@ Wake = Literal["answers", "edits", "never"]
 FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
+Share = Literal["lines", "grades"]
+Steer = Literal["owner", "team"]
 
 Switch = Annotated[bool, Meta(title="`on` or `off`, in the file `true` or `false`")]
 Tries = Annotated[int, Meta(ge=0, le=999)]
@@ -55,7 +57,7 @@ Tries = Annotated[int, Meta(ge=0, le=999)]
 Silence = Annotated[float, Meta(ge=0, le=10_000_000, title="a number of seconds")]
 Lease = Annotated[float, Meta(gt=0, le=86_400, title="a number of seconds, up to a day")]
 _AGES = {"h": "hours", "d": "days", "w": "weeks"}
-Age = Annotated[str, Meta(pattern=r"^0*[1-9][0-9]{0,4}[hdw]$", title="a time such as `12h` or `30d`")]
+Age = Annotated[str, Meta(pattern=r"^0*[1-9][0-9]{0,4} ?[hdw]$", title="a time such as `12h` or `30d`")]
 _HOURS = r"^$|^([01][0-9]|2[0-3]):[0-5][0-9] ?- ?([01][0-9]|2[0-3]):[0-5][0-9]$"
 Hours = Annotated[str, Meta(pattern=_HOURS, title="two times of the day, such as `22:00-07:00`")]
 Preview = Annotated[int, Meta(ge=0, le=MOST_PREVIEW, title="a whole number from 0 to 10000")]
@@ -64,6 +66,7 @@ ShellCommand = Annotated[str, Meta(title="a shell command")]
 _SECRET = {"is_secret": True}
 Token = Annotated[str, Meta(title="a text", extra=_SECRET)]
 NtfyUrl = Annotated[str, Meta(title="an address such as `https://ntfy.sh/TOPIC`", extra=_SECRET)]
+ServerUrl = Annotated[str, Meta(pattern=r"^$|^https?://[^/?#@\s]+/?$", title="an address such as `https://HOST`")]
 WebhookUrl = Annotated[str, Meta(title="an address with `https://` or `http://`", extra=_SECRET)]
 
 
@@ -165,8 +168,33 @@ class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[panel]`: how `punchlist top` looks. Its keys write this table."""
 
-    lists: Annotated[Switch, _about("`punchlist top` shows lists below their agents; its key ctrl+t")] = False
+    lists: Annotated[Switch, _about("`punchlist top` shows what is done in lists item by item; its key ctrl+t")] = False
     notify: Annotated[Switch, _about("`punchlist top` notifies you, as `punchlist notify` does; its key n")] = False
+
+
+class TeamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[team]`: the server to which the agents of some projects report. `attach --server` writes it."""
+
+    server: Annotated[
+        ServerUrl, _about("the team's server, to which agents of the projects below report; empty for none")
+    ] = ""
+    projects: Annotated[
+        tuple[str, ...],
+        Meta(title="addresses of repositories, such as `git.example.org/shop`"),
+        _about("the projects whose sessions go to the team's server, by the address that they were cloned from"),
+    ] = ()
+    share: Annotated[
+        Share,
+        Meta(title="`lines` or `grades`"),
+        _about("`lines` sends a line of each tool call with its secrets masked, `grades` sends none"),
+    ] = "lines"
+    steer: Annotated[
+        Steer,
+        Meta(title="`owner` or `team`"),
+        _about(
+            "whose words begin a turn of an idle agent by way of the server: of the `owner` of its token, or of all"
+        ),
+    ] = "owner"
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -174,10 +202,19 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     db: Annotated[
         str,
-        Meta(title="an absolute path, one that begins with `~/`, or `sqlite:////…`"),
+        Meta(title="an absolute path, one that begins with `~/`, `sqlite:////…` or `postgresql://…`"),
         _about(
             "the board to use; by default the user's own. The variable may also be a relative path or `memory:`",
             "PUNCHLIST_DB",
+        ),
+    ] = ""
+    server: Annotated[
+        str,
+        Meta(title="`https://HOST`, or `http://` on this machine"),
+        _about(
+            "the server whose board `now`, `todos`, `answer`, `tasks` and others show and change, as with `--server`; "
+            "empty for the board of this machine",
+            "PUNCHLIST_SERVER",
         ),
     ] = ""
     durability: Annotated[
@@ -255,6 +292,15 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "agent runs them they never do. Only a person sets it"
         ),
     ] = False
+    retain: Annotated[
+        Age | Literal[""],
+        Meta(title="a time such as `90 d`, or nothing"),
+        _about(
+            "sessions without a change for so long are deleted, with their lists, tool calls and events, while `top`, "
+            "`serve`, `watch` or `notify` runs; by default all are kept",
+            "PUNCHLIST_RETAIN",
+        ),
+    ] = ""
     lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
         900.0
     )
@@ -266,6 +312,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     notify: NotifySettings = NotifySettings()
     watch: WatchSettings = WatchSettings()
     panel: PanelSettings = PanelSettings()
+    team: TeamSettings = TeamSettings()
 
 
 class SettingEntry(Struct, frozen=True):
@@ -365,7 +412,7 @@ def read_setting(key: str, given: object = None) -> Any:
 def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") -> Any:
     """Return the value that a person typed for a key; raise `ConfigInvalid` if it may not be that."""
     given: Any = " ".join(words)
-    if _is_list(entry):
+    if get_origin(_plain_type(entry)) in (tuple, list):
         given = [word for word in words if word]
     elif _plain_type(entry) is bool:
         given = {"on": True, "off": False}.get(given, given)
@@ -490,10 +537,6 @@ def _plain_type(entry: SettingEntry) -> Any:
     return get_args(entry.type)[0] if get_origin(entry.type) is Annotated else entry.type
 
 
-def _is_list(entry: SettingEntry) -> bool:
-    return get_origin(_plain_type(entry)) in (tuple, list)
-
-
 # Writing.
 
 
@@ -540,17 +583,30 @@ def _take_comments_below(table: Any) -> list[Any]:
 
 
 def write_private_file(path: str, text: str) -> None:
-    """Replace a file as a whole, for its owner alone."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    part = f"{path}.{os.getpid()}.part"
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    """Replace a file of settings as a whole, for its owner alone; make its folder if there is none."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    replace_file(path, text, private=True)
+
+
+def replace_file(path: str, text: str, *, private: bool = False) -> None:
+    """Put a new file in place of the old one, whole or not at all; a `private` one is readable by its owner alone.
+
+    An `OSError` names the file that was asked for. A link that appears meanwhile is replaced, never followed.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        handle = os.open(temporary, flags, 0o600 if private else 0o666)
+        with open(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
+        if os.path.exists(path) and not private:
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+    finally:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)

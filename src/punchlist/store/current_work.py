@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.core.approval import Plan, Question
 from punchlist.core.grounding.offers import find_offer
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import (
     AgentState,
-    AgentWork,
     ListSummary,
     Owner,
     PersonWait,
@@ -34,7 +34,7 @@ from punchlist.core.todo import Status, TodoList
 from punchlist.store.records import ListRow, RowDamaged, SessionChecks, list_row, microseconds, moment, readable
 from punchlist.store.subagents import StallMemory
 from punchlist.store.tasks import TaskRow
-from punchlist.store.transaction import Transaction
+from punchlist.store.transaction import MOST_SUBAGENTS, Transaction
 
 
 def read_current_work(
@@ -137,9 +137,6 @@ def load_waits(
 
 # Lines of sessions.
 
-_MOST_SUBAGENTS = 20
-"""Subagents of a session that are looked at, the latest: a session may have had hundreds."""
-
 _MOST_AGENTS = 1000
 
 _NOTHING = SessionLine()
@@ -179,6 +176,8 @@ class SavedLine(NamedTuple):
     state: str
     line: str | None
     folder: str
+    title: str | None
+    """Its first prompt, where it is known."""
 
 
 def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: int) -> list[SavedLine]:
@@ -186,34 +185,35 @@ def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: i
     rows = tx.all("lines_of_recent_sessions", {"since": microseconds(since), "limit": limit})
     found = {row[0]: SavedLine(*row) for row in rows}
     for session in others:
-        checks = None if session in found else tx.find_checks(session)
-        if checks is not None:
-            found[session] = SavedLine(session, checks.state, checks.line, tx.session_folder(session) or "")
+        row = None if session in found else tx.one("line_of_one_session", {"session": session})
+        if row is not None:
+            found[session] = SavedLine(*row)
     return list(found.values())
 
 
 def _load_line(
     tx: Transaction, session: str, checks: SessionChecks, now: datetime, agent: str | None = None
 ) -> SessionLine:
-    rows, may_wait, has_tasks = tx.overviews.of_session(session, _MOST_SUBAGENTS)
+    rows, may_wait, has_tasks = tx.overviews.of_session(session, MOST_SUBAGENTS)
     full = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True) if has_tasks else ()
     work = {row.number: (row.todos, row.tasks) for row in full if row.tasks}
-    agents: list[AgentWork] = []
-    for row in rows:
-        summary = _summarise(*work[row.number], row.activity.state) if row.number in work else row.list
-        agents.append(AgentWork(row.number, row.agent, row.parent, row.activity, summary))
+    agents = [
+        replace(row, list=_summarise(*work[row.number], row.activity.state)) if row.number in work else row
+        for row in rows
+        if agent in (None, row.agent)
+    ]
     if agent is not None:
-        agents = [one._replace(parent=None) for one in agents if one.name == agent]
+        agents = [replace(one, parent=None) for one in agents]
     shown = find_shown_agent(agents)
     if shown is not None:
         at_work = (row for row in rows if row.parent == shown.number and is_at_work(row.activity, now))
         started_for = {row.started_for for row in at_work if row.started_for}
         if (started_for and shown.list.focus is None) or shown.activity.state == "finished":
             # The list itself has to be read: its focus does not say what is under way.
-            record = tx.agent(session, shown.name)
+            record = tx.agent(session, shown.agent)
             todos, tasks = work.get(shown.number) or (TodoList() if record is None else record.state.todos, ())
             summary = _summarise(todos, tasks, shown.activity.state, started_for)
-            agents[agents.index(shown)] = shown._replace(list=summary)
+            agents[agents.index(shown)] = replace(shown, list=summary)
     # What waits is read for the whole board, so only where this session has any.
     waits = load_waits(tx, now, session=session) if may_wait else ()
     changes, offer = 0, None

@@ -14,8 +14,8 @@ from punchlist.core.overview import (
     NO_ACTIVITY,
     SIGNS_OF_AGENT,
     Activity,
+    AgentWork,
     KeptItem,
-    ListSummary,
     as_new,
     find_item_id,
     fold_activity,
@@ -38,21 +38,6 @@ from punchlist.store.records import (
     moment,
     readable,
 )
-
-
-class OverviewRow(Struct, frozen=True):
-    """An agent with its read models; `started_for` is the key of the item that its parent started it for."""
-
-    number: int
-    session: str
-    agent: str
-    project: str
-    parent: int | None
-    started_for: str
-    activity: Activity
-    list: ListSummary
-    session_state: str = "idle"
-    folder: str = ""
 
 
 class KeptRow(Struct, frozen=True):
@@ -110,20 +95,25 @@ class OverviewRows(Rows):
         if activity.rests:
             self._rows.save_activity(agent, msgspec.structs.replace(activity, rests=False))
 
-    def of_session(self, session: str, most: int) -> tuple[list[OverviewRow], bool, bool]:
+    def of_session(self, session: str, most: int) -> tuple[list[AgentWork], bool, bool]:
         """Return the root agents of a session and its latest subagents, so many at most, oldest first.
 
         Return also whether anything of it may wait on a person, and whether it has tasks.
         """
-        rows = self._rows.all("line_of_session", {"session": session, "most": most})
-        agents = [overview_row(row[:-2]) for row in rows]
-        return agents, any(row[-2] for row in rows), any(row[-1] for row in rows)
+        agents: list[AgentWork] = []
+        may_wait, has_tasks = self._rows.has_new_blocked_item(), False
+        for *row, waits, works in self._rows.all("line_of_session", {"session": session, "most": most}):
+            loaded = self._rows.find_loaded(row[0])  # it may have changed since
+            models = row[6:] if loaded is None else [loaded.stored_activity, loaded.summary]
+            agents.append(_agent_work([*row[:6], *models]))
+            may_wait, has_tasks = may_wait or bool(waits), has_tasks or bool(works)
+        return agents, may_wait, has_tasks
 
     def load_activity(self, agent: int) -> Activity:
         found = self._rows.find_number(agent)
         return NO_ACTIVITY if found is None else found.activity
 
-    def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
+    def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[AgentWork]:
         """Return the agents of a session, of a project or of the board, oldest first."""
         if session is not None:
             rows = self._rows.all("overviews_of_session", {"session": session})
@@ -131,21 +121,18 @@ class OverviewRows(Rows):
             rows = self._rows.all("overviews_of_project", {"project": project})
         else:
             rows = self._rows.all("overviews_of_board")
-        return [overview_row(row) for row in rows]
+        return [_agent_work(row) for row in rows]
 
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         return self._rows.find_item(agent, plan, item_id)
 
     def standing_items(self) -> Sequence[KeptRow]:
         """Return the items that are in progress, blocked or failed, and still on a list."""
-        return [KeptRow(agent, plan, decode_item(body)) for agent, plan, body in self._rows.all("standing_items")]
+        return [_kept_row(*row) for row in self._rows.all("standing_items")]
 
     def finished_items(self, session: str) -> Sequence[KeptRow]:
         """Return all completed items of a session, the latest first."""
-        return [
-            KeptRow(agent, plan, decode_item(body))
-            for agent, plan, body in self._rows.all("finished_items", (session,))
-        ]
+        return [_kept_row(*row) for row in self._rows.all("finished_items", (session,))]
 
     def latest_items(self, limit: int, *, status: str | None = None) -> Sequence[PlacedItem]:
         """Return the items of all lists, past ones too, the last changed first; with a status, those in it."""
@@ -154,11 +141,11 @@ class OverviewRows(Rows):
 
     def items_since(self, agent: int, after: int) -> Sequence[KeptRow]:
         """Return the items of an agent that an event after a cursor is about."""
-        return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_since", (agent, after))]
+        return [_kept_row(agent, *row) for row in self._rows.all("items_since", (agent, after))]
 
     def items_of_agent(self, agent: int) -> Sequence[KeptRow]:
         """Return every item that the lists of an agent ever had."""
-        return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
+        return [_kept_row(agent, *row) for row in self._rows.all("items_of_agent", (agent,))]
 
     def agents_since(self, after: int) -> dict[int, int]:
         """Return the agents that have events after a cursor, each with the number of its last one."""
@@ -199,10 +186,14 @@ class OverviewRows(Rows):
         self._rows.save_summary(agent, todos)
 
 
-def overview_row(row: Any) -> OverviewRow:
+def _kept_row(agent: int, plan: str, body: bytes) -> KeptRow:
+    return KeptRow(agent, plan, decode_item(body))
+
+
+def _agent_work(row: Any) -> AgentWork:
     number, session, name, project, parent, started_for, activity, summary, *state = row
     known, short = decode_activity(activity), decode_summary(summary)
-    return OverviewRow(number, session, name, project, parent, started_for or "", known, short, *state)
+    return AgentWork(number, session, name, project, parent, started_for or "", known, short, *state)
 
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
@@ -400,8 +391,10 @@ class LogQueries(Rows):
 
     def last_time(self, agent: int) -> datetime | None:
         """Return the time of the latest event of an agent; None if there is none."""
-        (found,) = self._rows.one("last_time", {"agent": agent})
-        return None if found is None else moment(found)
+        record = self._rows.record(agent)
+        if record.last_at is None:
+            (record.last_at,) = self._rows.one("last_time", {"agent": agent})
+        return None if record.last_at is None else moment(record.last_at)
 
     def mark(self, name: str) -> int:
         """Return the event up to which this reader has read, 0 at first."""

@@ -23,7 +23,7 @@ from punchlist.errors import (
     StoreUrlInvalid,
 )
 from punchlist.settings import default_path
-from punchlist.settings.table import Durability, load_settings
+from punchlist.settings.table import Durability, load_settings, write_private_file
 from punchlist.store.records import migrations
 
 MEMORY = "memory:"
@@ -55,25 +55,92 @@ _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~"
 _creating = threading.Lock()
 
 
+def is_address(name: str) -> bool:
+    """True if a board's name is the address of a database of PostgreSQL."""
+    return name.startswith(("postgresql://", "postgres://"))
+
+
 def store_path(url: str | os.PathLike[str] | None = None) -> str:
-    """Return the file that a board's name means; empty for a board in memory.
+    """Return the file or the database that a board's name means; empty for a board in memory.
 
     None means `$PUNCHLIST_DB`, else the `db` of the settings file, else the user's own board.
     """
     if url is None:
         url = os.environ.get("PUNCHLIST_DB") or load_settings().db or default_path()
     name = os.fspath(url)
+    if is_address(name):
+        return name
     if name == MEMORY:
         return ""
     scheme, separator, rest = name.partition("://")
     if separator and (scheme != "sqlite" or not rest.startswith("/") or len(rest) < 2):
-        raise StoreUrlInvalid(url=name)
+        raise StoreUrlInvalid(url=hide_password(name))
     if not separator and _SCHEME.match(name):
-        raise StoreUrlInvalid(url=name)
+        raise StoreUrlInvalid(url=hide_password(name))
     path = rest[1:] if separator else name
     if not path or "\0" in path or path.endswith(("/", os.sep)):
-        raise StoreUrlInvalid(url=name)
-    return os.path.abspath(os.path.expanduser(path))
+        raise StoreUrlInvalid(url=hide_password(name))
+    path = os.path.abspath(os.path.expanduser(path))
+    return _read_address(path) if path.endswith(_POINTER) else path
+
+
+def hide_password(url: str) -> str:
+    """Return the address of a database as it may be shown. A password may hold any character that ends it."""
+    shown = re.sub(r"(?s)^([^:/]*:/*[^:@/]*:).*@", r"\1…@", url)
+    base, mark, query = shown.partition("?")
+    parts = [part if _is_shown(part) else f"{part.partition('=')[0]}=…" for part in query.split("&")]
+    return base + mark + "&".join(parts)
+
+
+def _is_shown(parameter: str) -> bool:
+    from urllib.parse import unquote
+
+    name = unquote(parameter.partition("=")[0]).lower()
+    return "pass" not in name and name != "listen_url"
+
+
+_POINTER = ".url"
+_POINTER_NAME = re.compile(r"board-[0-9a-f]{16}\.url")
+"""A file that is named so holds the address of a database: hooks and servers know a board by a path."""
+
+
+def _read_address(path: str) -> str:
+    """Return the address in a pointer, or the path itself of another file; a pointer without one is never a board."""
+    is_pointer = _POINTER_NAME.fullmatch(os.path.basename(path)) is not None
+    address = _read_pointer(path) if is_pointer else ""
+    if is_pointer and not is_address(address):
+        problem = "it does not tell which database it means; `punchlist attach AGENT` writes it anew"
+        raise StoreUnavailable(path=path, problem=problem)
+    return address or path
+
+
+def _read_pointer(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(4096).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def side_path(url: str | os.PathLike[str] | None = None) -> str:
+    """Return the path with which the names of a board's side files begin; empty for a board in memory.
+
+    They lie next to its file. Those of a database lie in the user's state folder, next to a file with its address, so
+    that settings of agents hold no password. Another password is another address of the same database.
+    """
+    name = store_path(url)
+    if not is_address(name):
+        return os.path.realpath(name) if name else ""
+    from hashlib import blake2b  # dear, for hooks of a board in a file
+
+    base, _, query = name.partition("?")
+    database = "&".join([hide_password(base), *filter(_is_shown, query.split("&"))])
+    digest = blake2b(database.encode(), digest_size=8).hexdigest()
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    path = os.path.join(state, "punchlist", f"board-{digest}{_POINTER}")
+    if _read_pointer(path) != name:
+        write_private_file(path, name)
+    return path
 
 
 # The files next to the board. Another user may have put something else there.
@@ -162,6 +229,12 @@ def has_shared_memory(path: str) -> bool:
     return os.path.exists(f"{path}-wal") and os.path.exists(f"{path}-shm")
 
 
+def _connect(name: str, timeout: float, *, is_uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name, uri=is_uri, isolation_level=None, check_same_thread=False, timeout=timeout, cached_statements=64
+    )
+
+
 def connect_writer(path: str, *, durability: Durability, timeout: float, advice: str = UPGRADE) -> sqlite3.Connection:
     """Connect to a board of any schema up to ours, or to an empty file; in memory when the path is empty.
 
@@ -169,9 +242,7 @@ def connect_writer(path: str, *, durability: Durability, timeout: float, advice:
     """
     if path:
         _check_files(path)
-    connection = sqlite3.connect(
-        path or ":memory:", isolation_level=None, check_same_thread=False, timeout=timeout, cached_statements=64
-    )
+    connection = _connect(path or ":memory:", timeout)
     try:
         found = read_schema_version(connection, path, advice)
         if path:
@@ -195,14 +266,7 @@ def connect_writer(path: str, *, durability: Durability, timeout: float, advice:
 def connect_reader(path: str, *, timeout: float, advice: str = UPGRADE) -> sqlite3.Connection:
     """Connect to a board that can only be read. Such a connection never checkpoints, not even when it is closed."""
     _check_files(path)
-    connection = sqlite3.connect(
-        f"file:{quote(path)}?mode=ro",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=timeout,
-        cached_statements=64,
-    )
+    connection = _connect(f"file:{quote(path)}?mode=ro", timeout, is_uri=True)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         read_schema_version(connection, path, advice)  # only now SQLite opens the file

@@ -14,7 +14,7 @@ from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_cond
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.records import AgentRow, Record, RowDamaged, UnitOfWork, check_row, readable
+from punchlist.store.records import AgentRow, Record, RowDamaged, Rows, UnitOfWork, check_row, readable
 from punchlist.store.tasks import TaskListRow, TaskRow, TaskRows
 
 _step = Record(FlowStep)
@@ -40,19 +40,19 @@ class FlowRow(Struct, frozen=True):
     flow: Flow
 
 
-class FlowRows:
-    def __init__(self, queries: UnitOfWork) -> None:
-        self._queries = queries
-        self._tasks = TaskRows(queries)
+class FlowRows(Rows):
+    def __init__(self, rows: UnitOfWork) -> None:
+        super().__init__(rows)
+        self._tasks = TaskRows(rows)
 
     def find(self, id: str) -> FlowRow | None:
-        row = self._queries.one("find_flow", {"id": id})
+        row = self._rows.one("find_flow", {"id": id})
         return None if row is None else self._load(row)
 
     def like(self, beginning: str, *, limit: int = 10) -> Sequence[str]:
         """Return the ids that begin so."""
         values = {"id": beginning, "upto": f"{beginning}g", "limit": limit}  # no digit of an id comes after f
-        return [row[1] for row in self._queries.all("flows_like", values)]
+        return [row[1] for row in self._rows.all("flows_like", values)]
 
     def of_owner(self, owner: str) -> Sequence[FlowRow]:
         """Return the flows of an owner, the newest first."""
@@ -74,7 +74,7 @@ class FlowRows:
         return [row for row in found if row is not None]
 
     def _all(self, name: str, values: Any) -> list[FlowRow]:
-        return [self._load(row) for row in self._queries.all(name, values)]
+        return [self._load(row) for row in self._rows.all(name, values)]
 
     def _load(self, row: Any) -> FlowRow:
         number, name, owner, status, total = row
@@ -84,7 +84,7 @@ class FlowRows:
             raise RowDamaged("a flow and its task do not agree")
         before: tuple[Any, ...] = ()
         if task.task.blocked_by:
-            before = tuple(self._queries.all("flows_before", {"task": number}))
+            before = tuple(self._rows.all("flows_before", {"task": number}))
         held = tuple(each for each, status in before if status != TaskStatus.COMPLETED.value)
         after = tuple(each for each, _ in before)
         return FlowRow(task, readable(lambda task: _make_flow(task, name, owner, after, held), task.task))
@@ -99,7 +99,7 @@ class FlowRows:
         since = records.microseconds(at)
         total = records.checksum(f"{task.number} {flow.id}", owner.encode())
         values = (task.number, flow.id, owner, session, flow.status.value, since, since, total)
-        self._queries.run("add_flow", values)
+        self._rows.run("add_flow", values)
         return FlowRow(task, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
@@ -113,23 +113,23 @@ class FlowRows:
         except TaskRevisionConflict as error:
             raise FlowRevisionMismatch(id=flow.id, expected=row.flow.revision, actual=OVERTAKEN) from error
         values = {"status": flow.status.value, "at": records.microseconds(flow.updated_at), "task": before.number}
-        self._queries.run("save_flow", values)
+        self._rows.run("save_flow", values)
         return FlowRow(saved, flow), [self._find_flow_id(before.list, int(each)) for each in readied]
 
     def _find_flow_id(self, where: TaskListRow, id: int) -> str:
-        return self._queries.one("flow_of_task", {"list": where.number, "id": id})[0]
+        return self._rows.one("flow_of_task", {"list": where.number, "id": id})[0]
 
     def delete(self, row: FlowRow) -> None:
         self._tasks.delete(row.task)
-        self._queries.run("delete_flow_steps", {"task": row.task.number})
-        self._queries.run("delete_flow", {"task": row.task.number})
+        self._rows.run("delete_flow_steps", {"task": row.task.number})
+        self._rows.run("delete_flow", {"task": row.task.number})
 
     def move(self, source: str, target: str) -> None:
         """Rename the session of flows; they stay with the same agents."""
-        for number, name, owner in self._queries.all("flows_of_session", {"session": source}):
+        for number, name, owner in self._rows.all("flows_of_session", {"session": source}):
             new = owner.removesuffix(source) + target
             total = records.checksum(f"{number} {name}", new.encode())
-            self._queries.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
+            self._rows.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
 
     def link(self, row: FlowRow, before: FlowRow) -> bool:
         """Make one flow come after another; False if it did. Raise `FlowCycle`."""
@@ -151,17 +151,17 @@ class FlowRows:
         return self._tasks.history(row.task.list, int(row.task.task.id), limit=limit)[::-1]
 
     def steps(self, row: FlowRow) -> Sequence[FlowStep]:
-        found = self._queries.all("flow_steps", {"task": row.task.number})
+        found = self._rows.all("flow_steps", {"task": row.task.number})
         return [_read_step(row.task.number, each) for each in found]
 
     def step(self, row: FlowRow, run_id: str) -> FlowStep | None:
-        found = self._queries.one("find_flow_step", {"task": row.task.number, "id": run_id})
+        found = self._rows.one("find_flow_step", {"task": row.task.number, "id": run_id})
         return None if found is None else _read_step(row.task.number, found)
 
     def save_step(self, row: FlowRow, step: FlowStep) -> None:
         total, body = _step.encode(f"{row.task.number} {step.run_id}", step)
         at = records.microseconds(step.created_at)
-        self._queries.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
+        self._rows.run("save_flow_step", (row.task.number, step.run_id, at, total, body))
 
 
 def _read_step(flow: int, row: Any) -> FlowStep:

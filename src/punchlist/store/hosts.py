@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
@@ -26,7 +27,8 @@ class Conversation(NamedTuple):
     id: str
     session: str
     project: str
-    pid: int | None
+    process: str
+    """The mark of its host's process (`mark_process`); empty if the process is not known or on another machine."""
     state: ConversationState
     event: str
     """Name of the last hook event."""
@@ -39,6 +41,14 @@ class Conversation(NamedTuple):
     """The last event that a text for the model covers, until the model has answered; 0 for none."""
     is_begun: bool = False
     """Its first prompt was seen."""
+    machine: str = ""
+    """The machine of the team that tells of it; empty for that of the board."""
+
+    @property
+    def pid(self) -> int | None:
+        """The id of its process, which means that process only where `process` was noted."""
+        pid = self.process.partition(" ")[0]
+        return int(pid) if pid.isdigit() else None
 
 
 class HostCall(NamedTuple):
@@ -47,7 +57,7 @@ class HostCall(NamedTuple):
     session: str
     agent: str
     at: datetime
-    pid: int | None
+    process: str
 
 
 class FilePlace(NamedTuple):
@@ -64,8 +74,11 @@ class FilePlace(NamedTuple):
 
 class HostRows(Rows):
     def find_conversation(self, host: str, id: str) -> Conversation | None:
-        row = self._rows.one("find_conversation", {"host": host, "id": id})
-        return None if row is None else _conversation(row)
+        key = host, id
+        if key not in self._rows.kept:
+            row = self._rows.one("find_conversation", {"host": host, "id": id})
+            self._rows.kept[key] = None if row is None else _conversation(row)
+        return self._rows.kept[key]
 
     def conversations(self, session: str | None = None, limit: int = 100) -> list[Conversation]:
         """Return the conversations of a session or of the board, the latest first."""
@@ -75,25 +88,28 @@ class HostRows(Rows):
             rows = self._rows.all("conversations_of_session", {"session": session, "limit": limit})
         return [_conversation(row) for row in rows]
 
-    def save_conversation(
-        self,
-        host: str,
-        id: str,
-        *,
-        project: str,
-        pid: int | None,
-        state: ConversationState,
-        event: str,
-        at: datetime,
-        begins: bool = False,
-    ) -> None:
-        """Record an event of a conversation, which `begins` with it. A new one belongs to the session of its own id."""
-        values = {"host": host, "id": id, "session": id, "project": project, "pid": pid, "state": state}
-        self._rows.run("save_conversation", {**values, "event": event, "at": microseconds(at), "begins": int(begins)})
+    def is_continued_on(self, machine: str, session: str) -> bool:
+        """True if a conversation on a machine belongs to a session."""
+        return self._rows.one("has_conversation_of_machine", {"session": session, "machine": machine}) is not None
 
-    def bind_conversation(self, host: str, id: str, session: str, *, project: str, at: datetime) -> None:
+    def conversations_on(self, machine: str, after: int | None = None, limit: int = 200) -> list[Conversation]:
+        """Return the conversations of a machine, the latest first, of `after` only changed sessions."""
+        values = {"machine": machine, "after": -1 if after is None else after, "limit": limit}
+        name = "conversations_of_machine" if after is None else "conversations_of_machine_after"
+        return [_conversation(row) for row in self._rows.all(name, values)]
+
+    def save_conversation(self, one: Conversation) -> None:
+        """Write a conversation as it was last seen. The session and the project of one that is known stay."""
+        times = {"since": microseconds(one.since), "seen_at": microseconds(one.seen_at)}
+        self._rows.run("save_conversation", {**one._asdict(), **times, "is_begun": int(one.is_begun)})
+        self._rows.kept[one.host, one.id] = one
+
+    def bind_conversation(
+        self, host: str, id: str, session: str, *, project: str, at: datetime, machine: str = ""
+    ) -> None:
         values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
-        self._rows.run("bind_conversation", values)
+        self._rows.kept.pop((host, id), None)
+        self._rows.run("bind_conversation", {**values, "machine": machine})
 
     def find_served_session(self, host: str, project: str, at: datetime, *, within: timedelta) -> str | None:
         """Return the session that our MCP server made for a client of this host, by when it was first called."""
@@ -114,6 +130,7 @@ class HostRows(Rows):
 
     def save_delivery(self, conversation: Conversation, *, sent_upto: int, told_upto: int) -> None:
         values = {"host": conversation.host, "id": conversation.id}
+        self._rows.kept.pop((conversation.host, conversation.id), None)
         self._rows.run("save_delivery", {**values, "sent": sent_upto, "told": told_upto})
 
     def add_handoff(self, token: str, session: str, host: str, *, at: datetime) -> None:
@@ -145,8 +162,8 @@ class HostRows(Rows):
         row = self._rows.one("find_host_call", {"id": id})
         if row is None:
             return None
-        session, agent, at, pid = row
-        return HostCall(session, agent, moment(at), pid)
+        session, agent, at, process = row
+        return HostCall(session, agent, moment(at), process)
 
     def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
         """True if a call of this id was answered before a time."""
@@ -162,16 +179,20 @@ class HostRows(Rows):
         self._rows.run("use_label", {"number": number})
         return label
 
-    def has_event(self, id: str) -> bool:
-        return self._rows.one("find_host_event", {"id": id}) is not None
+    def find_answers(self, ids: Sequence[str]) -> dict[str, bytes | None]:
+        """Return the answers to the events that are known of these; None to one that got none."""
+        return dict(self._rows.all_of("find_host_events", ids)) if ids else {}
 
-    def find_answer(self, id: str) -> bytes | None:
-        """Return the answer to an event; None if the event is not known, or got none."""
-        return self._rows.value("find_host_event", {"id": id})
+    def add_events(self, events: Sequence[tuple[str, datetime, bytes | None]], machine: str = "") -> None:
+        """Note events of a machine as taken, each with its time and its answer."""
+        if events:
+            rows = [(event, microseconds(at), answer, machine) for event, at, answer in events]
+            self._rows.insert("add_host_event", rows)
+            self._rows.run("forget_host_events", {"machine": machine, "most": _MOST_EVENTS})
 
-    def add_event(self, id: str, answer: bytes | None, *, at: datetime) -> None:
-        self._rows.run("add_host_event", {"id": id, "at": microseconds(at), "answer": answer})
-        self._rows.run("forget_host_events", {"most": _MOST_EVENTS})
+    def save_answer(self, id: str, answer: bytes) -> None:
+        """Keep the answer to an event that was taken before."""
+        self._rows.run("answer_host_event", {"id": id, "answer": answer})
 
     def inbox_place(self, generation: str) -> int:
         """Return how many bytes of an inbox of this generation were ingested."""
@@ -197,8 +218,5 @@ class HostRows(Rows):
 
 
 def _conversation(row: tuple[Any, ...]) -> Conversation:
-    host, conversation, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, begun = row
-    times = moment(since), moment(seen_at)
-    return Conversation(
-        host, conversation, session, project, pid, state, event, *times, sent_upto, told_upto, bool(begun)
-    )
+    one = Conversation(*row)
+    return one._replace(since=moment(row[7]), seen_at=moment(row[8]), is_begun=bool(one.is_begun))

@@ -38,8 +38,11 @@ class PlanRows(Rows):
     """Reads and writes plans, within one transaction. `agent` is the store's number of an agent."""
 
     def current(self, agent: int) -> Plan | None:
-        row = self._rows.one("current_plan", {"agent": agent})
-        return None if row is None else _plan.decode(str(agent), *row)
+        kept = self._rows.kept
+        if agent not in kept:
+            row = self._rows.one("current_plan", {"agent": agent})
+            kept[agent] = None if row is None else _plan.decode(str(agent), *row)
+        return kept[agent]
 
     def history(self, agent: int) -> Sequence[Plan]:
         return [_plan.decode(str(agent), *row) for row in self._rows.all("plans_of_agent", {"agent": agent})]
@@ -59,6 +62,7 @@ class PlanRows(Rows):
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.encode(str(agent), plan)
         key = {"agent": agent, "revision": plan.revision, "id": plan.id}
+        self._rows.kept.pop(agent, None)
         self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
         self._rows.touch(agent, at)
 
@@ -71,6 +75,7 @@ class PlanRows(Rows):
         self._rows.run("decisions_told", {"agent": agent, "id": id})
 
     def delete(self, agent: int, revision: int) -> None:
+        self._rows.kept.pop(agent, None)
         self._rows.run("delete_plan", {"agent": agent, "revision": revision})
 
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from punchlist.core.overview import NO_ACTIVITY, Activity, CompletingWrite, KeptItem, ListSummary, summarise_list
 from punchlist.core.task import Task
-from punchlist.core.todo import ListState, TodoItem, TodoList
+from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.settings.environment import Project, name_worktree
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
@@ -203,6 +203,8 @@ class BrowsedSession(NamedTuple):
     agent: str
     label: str
     activity: Activity
+    host: str
+    """The program that runs it; empty if no conversation and no log tells."""
 
 
 class StoredCall(msgspec.Struct, frozen=True):
@@ -223,55 +225,20 @@ def session_row(row: Any) -> SessionRow:
 
 
 def browsed_session(row: Any) -> BrowsedSession:
-    name, project, created, recent, state, agent, label, activity = row
+    name, project, created, recent, state, agent, label, activity, host = row
     try:
         known = decode_activity(activity)
     except RowDamaged:
         known = NO_ACTIVITY  # `doctor` tells of it; the other sessions are shown
     at = moment(recent) if known.at is None else max(moment(recent), known.at)
-    return BrowsedSession(name, project, moment(created), at, state, agent or "", label or "", known)
+    host = host or known.program
+    return BrowsedSession(name, project, moment(created), at, state, agent or "", label or "", known, host)
 
 
 # Named queries, and the schema of `migrations/`.
 
 _FOLDER = os.path.dirname(__file__)
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-
-
-class Queries:
-    """Named queries on one connection. All rows of the store are read and written through these three methods.
-
-    Another engine needs another class of this kind and its own dialect of the SQL files; the repositories on top stay.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self._sql = queries()
-        self.watched = False
-        """Set to True where the events of a transaction are read from an agent's log: the agent is not heard of."""
-
-    def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
-        try:
-            return self.connection.execute(self._sql[name], values)
-        except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
-            raise RowDamaged("the schema is not readable") from error
-
-    def one(self, name: str, values: Any = ()) -> Any:
-        """Return the first row that a named query finds, or None."""
-        return self._execute(name, values).fetchone()
-
-    def value(self, name: str, values: Any = ()) -> Any:
-        """Return the first column of the first row that a named query finds, or None."""
-        found = self.one(name, values)
-        return None if found is None else found[0]
-
-    def all(self, name: str, values: Any = ()) -> list[Any]:
-        """Return all rows that a named query finds."""
-        return self._execute(name, values).fetchall()
-
-    def run(self, name: str, values: Any = ()) -> int:
-        """Run a named statement; return how many rows it changed."""
-        return self._execute(name, values).rowcount
 
 
 class Rows:
@@ -331,8 +298,12 @@ decode_item = _item.decode
 _WAITING_TABLES: Final = re.compile(r"\b(agents|lists|events|sessions|kept_items)\b")
 """Tables of which rows may wait to be written."""
 
-_WHOSE: Final = frozenset({"tool_calls_in_window", "tool_calls_ended_since", "completions_open_to_checks", "lineage"})
-"""Statements that read of agents only whose they are: that is written at once, and never changes."""
+_WHOSE: Final = frozenset(
+    {"tool_calls_in_window", "tool_calls_ended_since", "completions_open_to_checks", "lineage", "find_tool_call",
+     "loop_window", "line_of_session"}
+)  # fmt: skip
+"""Statements that read of agents only whose they are: that is written at once, and never changes. Their caller knows
+what waits of the rest."""
 
 
 class AgentRow(msgspec.Struct, frozen=True):
@@ -368,6 +339,8 @@ class AgentRecord(msgspec.Struct):
     has_new_list: bool = False
     has_moved: bool = False
     """Its place among the recent ones is another."""
+    last_at: int | None = None
+    """The time of its last event, once that was read."""
     _activity: Activity | None = None
 
     @property
@@ -419,12 +392,16 @@ class PendingEvent(NamedTuple):
     task: int | None
 
 
-class UnitOfWork(Queries):
-    """Reads each row of an agent once, and writes what changed together."""
+class UnitOfWork:
+    """Runs named queries on one connection. Reads each row of an agent once, and writes what changed together."""
 
-    def __init__(self, connection: sqlite3.Connection, header: BoardHeader | None = None) -> None:
-        super().__init__(connection)
-        self._header = header
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._expect: Callable[[str, Any], None] | None = getattr(connection, "expect", None)
+        self._sql = queries()
+        self.watched = False
+        """Set to True where the events of a transaction are read from an agent's log: the agent is not heard of."""
+        self._header: BoardHeader | None = None
         self._agents: dict[int, AgentRecord] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._sessions: dict[str, SessionChecks] = {}
@@ -432,6 +409,11 @@ class UnitOfWork(Queries):
         self._items: dict[tuple[int, str], dict[str, KeptItem | bytes]] = {}
         self._new_events: list[PendingEvent] = []
         self._new_items: dict[tuple[int, str, str], KeptItem] = {}
+        self.kept: dict[int | tuple[str, ...], Any] = {}
+        """Rows that each line of a batch needs: the plan of an agent by its number, conversations by host and id, and
+        calls by session, agent and id."""
+        self.task_revisions: dict[int, int] = {}
+        """The revisions of the tasks that were read or written in this transaction."""
         self.marked: dict[str, datetime] = {}
         """Sessions that changed in a way that their line may show, and when."""
 
@@ -450,12 +432,44 @@ class UnitOfWork(Queries):
         """True if there is any list of tasks on the board."""
         return bool(self.header.has_tasks)
 
+    def _send(self, name: str, values: Any) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(self._sql[name], values)
+        except UnicodeDecodeError as error:  # in SQLite's own message about the schema, which quotes it
+            raise RowDamaged("the schema is not readable") from error
+
     def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
         """Run a statement, after what waits for the tables that it reads or writes was written."""
         tables = _list_tables(name)
         if tables:
             self._flush(tables)
-        return super()._execute(name, values)
+        return self._send(name, values)
+
+    def one(self, name: str, values: Any = ()) -> Any:
+        """Return the first row that a named query finds, or None."""
+        return self._execute(name, values).fetchone()
+
+    def value(self, name: str, values: Any = ()) -> Any:
+        """Return the first column of the first row that a named query finds, or None."""
+        found = self.one(name, values)
+        return None if found is None else found[0]
+
+    def all(self, name: str, values: Any = ()) -> list[Any]:
+        """Return all rows that a named query finds."""
+        return self._execute(name, values).fetchall()
+
+    def all_of(self, name: str, keys: Sequence[Any]) -> list[Any]:
+        """Return all rows that a named query for one key finds for several."""
+        return self.connection.execute(_for_rows(name, len(keys)), keys).fetchall()
+
+    def expect(self, name: str, values: Any) -> None:
+        """Ask early what this step is likely to ask: a database elsewhere then answers it together with the next."""
+        if self._expect is not None:
+            self._expect(self._sql[name], values)
+
+    def count(self, name: str, values: Any = ()) -> int:
+        """Run a named statement; return how many rows it changed."""
+        return self._execute(name, values).rowcount
 
     def one_with_header(self, name: str, values: Any) -> Any:
         """Return the row that a statement finds after the header of the board, or None."""
@@ -466,21 +480,22 @@ class UnitOfWork(Queries):
             self._header = BoardHeader(*found[:3])
         return None if found[3] is None else found[3:]
 
-    def run(self, name: str, values: Any = ()) -> int:
-        """Run a statement; return how many rows it changed. What was read of its tables is read again."""
-        changed = super().run(name, values)
+    def run(self, name: str, values: Any = ()) -> None:
+        """Run a statement. What was read of its tables is read again. A fault may be raised by a later statement."""
+        self._execute(name, values)
         if _list_tables(name):
             self.forget()
-        return changed
 
     def forget(self) -> None:
         """Forget what was read: another statement may have changed it."""
         self.flush()
         self._header = None
-        self._agents.clear()
-        self._numbers.clear()
-        self._sessions.clear()
-        self._items.clear()
+        for known in (self._agents, self._numbers, self._sessions, self._items, self.kept):
+            known.clear()
+
+    def discard(self) -> None:
+        """Forget all that was read, and what waits to be written: it was rolled back."""
+        self.__init__(self.connection)
 
     def find_record(self, session: str, name: str, call_id: str | None = None) -> AgentRecord | None:
         """Return an agent; one statement reads it with its list, its session, and the reply to a call."""
@@ -533,7 +548,13 @@ class UnitOfWork(Queries):
         """
         now = microseconds(at)
         where = Project(project, "folder", project) if isinstance(project, str) else project
-        added = {"project": where.key, "source": where.source, "remote": where.remote, "folder": where.folder}
+        added = {
+            "project": where.key,
+            "source": where.source,
+            "remote": where.remote,
+            "folder": where.folder,
+            "machine": where.machine,
+        }
         self.run("add_session", {"session": session, **added, "at": now})
         key, folder = self.one("find_session", {"session": session})
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
@@ -542,6 +563,12 @@ class UnitOfWork(Queries):
         row = AgentRow(number, session, name, parent, label, key, "execute", now, 0, state, folder or key)
         self._add(AgentRecord(row, updated_at=now))
         return row
+
+    def save_title(self, agent: AgentRow, title: str) -> None:
+        """Give a session its title: the label of its first agent."""
+        record = self.record(agent.number)
+        record.row = replace(record.row, label=title)
+        self.run("title_agent", {"agent": agent.number, "label": title})
 
     def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None:
         """Replace the agent's list. The events that led to it have to be added separately."""
@@ -564,7 +591,7 @@ class UnitOfWork(Queries):
         """Keep a list as it is at its revision."""
         whole = encode_list(todos)
         total = checksum(list_head(agent, todos.revision), whole)
-        super()._execute("add_snapshot", (agent, todos.revision, total, whole))
+        self._send("add_snapshot", (agent, todos.revision, total, whole))
 
     def touch(self, agent: int, at: datetime) -> None:
         """Note that an agent was at work elsewhere than on its list: its session is not an old one."""
@@ -606,6 +633,14 @@ class UnitOfWork(Queries):
             found = items[item_id] = decode_item(found)
         return found
 
+    def has_new_blocked_item(self) -> bool:
+        """True if an item was blocked in this transaction, and that is not written yet."""
+        return any(kept.item.status is Status.BLOCKED for kept in self._new_items.values())
+
+    def find_loaded(self, number: int) -> AgentRecord | None:
+        """Return an agent that this transaction has read."""
+        return self._agents.get(number)
+
     def save_item(self, agent: int, plan: str, item_id: str, kept: KeptItem) -> None:
         if (agent, plan) in self._items:
             self._items[agent, plan][item_id] = kept
@@ -614,6 +649,9 @@ class UnitOfWork(Queries):
     def append(self, event: PendingEvent) -> None:
         self._new_events.append(event)
         self.header.last_seq = event.seq
+        record = None if event.agent is None else self._agents.get(event.agent)
+        if record is not None and record.last_at is not None:
+            record.last_at = max(record.last_at, event.at)
 
     def flush(self) -> None:
         """Write all that waits."""
@@ -638,7 +676,7 @@ class UnitOfWork(Queries):
                 if checks.is_changed:
                     checks.is_changed = False
                     values = (checks.state, checks.check_name, checks.checks, checks.line, session)
-                    super()._execute("save_session_checks", values)
+                    self._send("save_session_checks", values)
 
     def insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows together, by a statement that inserts one."""
@@ -652,18 +690,18 @@ class UnitOfWork(Queries):
         shown = None if row.state.shown is None else encode(row.state.shown)
         total = checksum(row_head(row.number, row.name, todos.revision), shown or b"")
         state = (row.unseen, record.updated_at, todos.revision, total, shown)
-        super()._execute("save_agent", (*state, record.memory, record.stored_activity, record.summary, row.number))
+        self._send("save_agent", (*state, record.memory, record.stored_activity, record.summary, row.number))
         if record.has_new_list:
             record.has_new_list = False
             whole = encode_list(todos)
             total = checksum(list_head(row.number, todos.revision), whole)
-            super()._execute("save_list", (row.number, total, whole))
+            self._send("save_list", (row.number, total, whole))
             if todos.revision % SNAPSHOT_EVERY == 0:
                 self.add_snapshot(row.number, todos)
         if record.has_moved:
             record.has_moved = False
-            super()._execute("save_place", (row.recent, len(todos.items), row.number))
-            super()._execute("save_session_place", (row.recent, row.session, row.recent))
+            self._send("save_place", (row.recent, len(todos.items), row.number))
+            self._send("save_session_place", (row.recent, row.session, row.recent))
 
 
 _ALL_TABLES: Final = frozenset({"agents", "lists", "events", "sessions", "kept_items"})
@@ -722,12 +760,18 @@ def _agent_record(columns: Sequence[Any]) -> AgentRecord:
     return AgentRecord(row, updated_at, memory, activity, summary, bool(has_open_tasks), completed)
 
 
-def stored_call(agent: int, call_id: str, columns: Sequence[Any]) -> StoredCall | None:
-    total, fingerprint, reply = columns
-    if fingerprint is None:
+def stored_call(owner: int, call_id: str, columns: Sequence[Any] | None) -> StoredCall | None:
+    """Return what was answered to an agent, or about a list of tasks."""
+    if columns is None or columns[1] is None:
         return None
-    readable(lambda reply: check_row(total, f"{agent} {call_id}", reply, fingerprint), reply)
+    total, fingerprint, reply = columns
+    readable(lambda reply: check_row(total, f"{owner} {call_id}", reply, fingerprint), reply)
     return StoredCall(fingerprint, reply)
+
+
+def call_values(owner: int, call_id: str, call: StoredCall, at: datetime) -> tuple[Any, ...]:
+    total = checksum(f"{owner} {call_id}", call.reply, call.fingerprint)
+    return owner, call_id, microseconds(at), total, call.fingerprint, call.reply
 
 
 def decode_activity(body: bytes | None) -> Activity:

@@ -154,9 +154,23 @@ class CallRow(msgspec.Struct, frozen=True):
 
 
 class ToolCallRows(Rows):
+    def expect(self, session: str, name: str, call_id: str, history_size: int) -> None:
+        """Ask early for a call of an agent, and for the window of the loop detector unless its size is 0."""
+        if (session, name, call_id) not in self._rows.kept:
+            self._rows.expect("find_tool_call", (session, name, call_id))
+        if history_size:
+            self._rows.expect("loop_window", (session, name, history_size))
+
     def find(self, agent: int, call_id: str) -> CallRow | None:
-        found = self._rows.one("find_tool_call", (agent, call_id))
-        return None if found is None else _row(agent, found)
+        key = self._key(agent, call_id)
+        if key not in self._rows.kept:
+            found = self._rows.one("find_tool_call", key)
+            self._rows.kept[key] = None if found is None else _row(agent, found)
+        return self._rows.kept[key]
+
+    def _key(self, agent: int, call_id: str) -> tuple[str, str, str]:
+        row = self._rows.record(agent).row
+        return row.session, row.name, call_id
 
     def find_of_either(self, session: str, names: tuple[str, str], call_id: str) -> CallRow | None:
         """Return the call of either of two agents of a session."""
@@ -181,6 +195,7 @@ class ToolCallRows(Rows):
         ended = None if call.finished is None else call.finished.order
         state = (ended, call.outcome, row.drifts, row.loop_seq, loop, total, body)
         self._rows.run("save_tool_call", (agent, call.id, row.seq, call.name, *state))
+        self._rows.kept[self._key(agent, call.id)] = row
 
     def open(self, agent: int) -> Sequence[CallRow]:
         """Return the calls that still run, oldest first."""
@@ -209,8 +224,9 @@ class ToolCallRows(Rows):
 
     def loop_window(self, agent: int, after: int, limit: int) -> tuple[LoopCall, ...]:
         """Return the latest calls that the loop detector recorded after an event, oldest first."""
-        rows = self._rows.all("loop_window", (agent, after, limit))
-        return tuple(_decode_loop(body) for (body,) in reversed(rows))
+        row = self._rows.record(agent).row
+        rows = self._rows.all("loop_window", (row.session, row.name, limit))
+        return tuple(_decode_loop(body) for seq, body in reversed(rows) if seq > after)
 
 
 def _row(agent: int, row: Any) -> CallRow:
@@ -292,6 +308,9 @@ class CompletionRows(Rows):
         """Return the completions of a session by the number of their agent and their key."""
         rows = [_completion_row(*row) for row in self._rows.all("completions_of_session", (session,))]
         return {(row.completion.agent, row.completion.key): row.completion for row in rows}
+
+    def expect_open(self, session: str) -> None:
+        self._rows.expect("completions_open_to_checks", (session, _MOST_OPEN))
 
     def open_to_checks(self, session: str) -> dict[str, list[CompletionRow]]:
         """Return the completions of a session whose grade a check may still change, by the name of their agent."""

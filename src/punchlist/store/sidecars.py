@@ -15,9 +15,11 @@ import os
 import select
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from math import inf
 from threading import get_ident
 from time import monotonic, sleep
@@ -59,15 +61,25 @@ def limit_wait(seconds: float, *, in_all: bool = False) -> Generator[None]:
         _limit.reset(token)
 
 
+def find_deadline(timeout: float) -> tuple[float, float]:
+    """Return the seconds to wait within the limit of this context, and when they end on the monotonic clock."""
+    limit = _limit.get()
+    seconds = min(timeout, limit.seconds)
+    return seconds, min(monotonic() + seconds, limit.ends)
+
+
 class SidecarLock:
     """A lock file, held by one thread of one process at a time; with an empty path it only serialises threads.
 
     The kernel ties a `flock` to an open handle, which all threads of this process share: `threads` keeps them apart.
     """
 
-    def __init__(self, path: str, *, timeout: float = 30.0) -> None:
+    def __init__(self, path: str, *, timeout: float = 30.0, board: str = "") -> None:
         self.path = path
         self.timeout = timeout
+        self.ends = inf
+        """When the time is up that the holder would have waited for, on the monotonic clock."""
+        self._board = board or path.removesuffix(".lock")
         self.threads = threading.RLock()
         self._owner = 0
         self._in_a_row = 0
@@ -89,12 +101,11 @@ class SidecarLock:
         """
         if self.is_mine:
             return False
-        limit = _limit.get()
-        timeout = min(self.timeout if timeout is None else timeout, limit.seconds)
-        ends = min(monotonic() + timeout, limit.ends)
+        timeout, ends = find_deadline(self.timeout if timeout is None else timeout)
         if not self.threads.acquire(timeout=max(0.0, ends - monotonic())):
             raise self._busy(timeout)
         self._owner = get_ident()
+        self.ends = ends
         if self._handle is None:
             return True
         try:
@@ -145,7 +156,7 @@ class SidecarLock:
             sleep(_POLITE_SECONDS)
 
     def _busy(self, timeout: float) -> StoreBusy:
-        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{round(timeout, 2):g}")
+        return StoreBusy(path=self._board, seconds=f"{round(timeout, 2):g}")
 
     def release(self) -> None:
         """Release the lock if this thread holds it, or was interrupted on the way to it. Can be repeated."""
@@ -226,16 +237,45 @@ _TRIES = 50
 """A listener tries so often, a millisecond apart, to lock the file: a notifier holds it for microseconds only."""
 
 
+class Listening(ABC):
+    """A thread that calls back at each commit of another process, until it is stopped."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+        self._stopped = threading.Event()
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="punchlist-notify", daemon=True)
+        self._thread.start()
+
+    @abstractmethod
+    def _listen(self) -> None:
+        """Call back at each commit, until this is stopped or the pipe can be read."""
+
+    def _run(self) -> None:
+        try:
+            self._listen()
+        finally:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+
+    def stop(self, *, wait: bool = True) -> None:
+        if not self._stopped.is_set():
+            os.write(self._wake_write, b"!")  # first: once it is stopped, the thread closes this pipe
+            self._stopped.set()
+            if wait:
+                self._thread.join(timeout=5)
+
+
 class Notifier:
     """Counts commits, of this process and of others, and wakes those who wait for the next one.
 
     It does not refer to its store, so that a listener's thread does not keep a dropped store alive.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, start: Callable[[Callable[[], None]], Listening] | None = None) -> None:
         self._handle = open_own_file(path, os.O_RDWR) if path else None
-        self._listener: Listener | None = None
+        self._start = partial(Listener, path) if path else start
+        self._listener: Listening | None = None
         self._changed = threading.Condition()
         self._count = 0
         self._waiting = 0
@@ -266,8 +306,8 @@ class Notifier:
     def listen(self) -> int:
         """Start to listen to other processes, unless that was done; return the count to hand to `wait`."""
         with self._changed:
-            if self._path and self._listener is None and not self._closed:
-                self._listener = Listener(self._path, self._count_change)
+            if self._start is not None and self._listener is None and not self._closed:
+                self._listener = self._start(self._count_change)
             return self._count
 
     def wait(self, seen: int, seconds: float) -> None:
@@ -301,19 +341,15 @@ class Notifier:
             os.close(handle)
 
 
-class Listener:
+class Listener(Listening):
     """A thread that calls back whenever the notify file was written, until it is stopped."""
 
     def __init__(self, path: str, callback: Callable[[], None]) -> None:
         self._path = path
-        self._callback = callback
-        self._stopped = threading.Event()
         self._handle = open_own_file(path, os.O_RDONLY)
         self._lock_shared()
         self._watch = _watch_writes(path) if sys.platform == "linux" else None
-        self._wake_read, self._wake_write = os.pipe()
-        self._thread = threading.Thread(target=self._run, name="punchlist-notify", daemon=True)
-        self._thread.start()
+        super().__init__(callback)
 
     def _lock_shared(self) -> None:
         """Say that there is a listener. A notifier is out of the way at once, unless its process was stopped."""
@@ -324,23 +360,16 @@ class Listener:
             except OSError:
                 sleep(0.001)
 
-    def stop(self, *, wait: bool = True) -> None:
-        if not self._stopped.is_set():
-            os.write(self._wake_write, b"!")  # first: once it is stopped, the thread closes this pipe
-            self._stopped.set()
-            if wait:
-                self._thread.join(timeout=5)
-
-    def _run(self) -> None:
+    def _listen(self) -> None:
         try:
             if self._watch is None:
                 self._poll()
             else:
                 self._read_watch(self._watch)
         finally:
-            for handle in (self._watch, self._wake_read, self._wake_write, self._handle):
-                if handle is not None:
-                    os.close(handle)
+            os.close(self._handle)
+            if self._watch is not None:
+                os.close(self._watch)
 
     def _read_watch(self, watch: int) -> None:
         waiting = select.poll()

@@ -9,16 +9,10 @@ import errno
 import os
 import sqlite3
 import threading
-import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from datetime import datetime
-from functools import partial
-from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from punchlist.core.events import Event
-from punchlist.core.todo import TodoList
 from punchlist.errors import (
     InvalidInput,
     PunchlistError,
@@ -32,10 +26,9 @@ from punchlist.errors import (
     StoreUnavailable,
 )
 from punchlist.settings.table import Durability
-from punchlist.store.current_work import write_lines
+from punchlist.store.base import Store, stores
 from punchlist.store.files import (
     SCHEMA,
-    UPGRADE,
     check_board,
     connect_reader,
     connect_writer,
@@ -43,10 +36,9 @@ from punchlist.store.files import (
     has_shared_memory,
     quote,
     read_schema_version,
-    store_path,
 )
 from punchlist.store.migrate import migrate
-from punchlist.store.records import AgentRow, ListRow, RowDamaged, microseconds
+from punchlist.store.records import RowDamaged
 from punchlist.store.sidecars import Notifier, SidecarLock
 from punchlist.store.transaction import Transaction
 
@@ -109,10 +101,6 @@ def faults(path: str) -> Generator[None]:
 
 
 T = TypeVar("T")
-_NESTED = "A transaction was started inside another one; use the one that is open."
-_LOOK_AGAIN = 1.0
-"""Seconds after which a follower looks by itself, in case the notify file was deleted."""
-
 _CLOSING = 1.0
 """Seconds that closing waits for the lock. Another process that holds it for longer has the board open itself."""
 
@@ -120,11 +108,6 @@ _HARMLESS = (
     sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, RowDamaged,
 )  # fmt: skip
 """Faults of a statement or a row, not of the disk: the connection is as good as before."""
-
-
-def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durability = "full") -> SqliteStore:
-    """Open the board of that name, creating it if it does not exist."""
-    return SqliteStore(store_path(url), durability=durability)
 
 
 def _identify(path: str) -> tuple[int, int] | None:
@@ -135,22 +118,16 @@ def _identify(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """A board in one file, or in memory when the path is empty. Safe to use from many threads."""
 
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
-        self.path = path or "memory:"
+        super().__init__(path or "memory:", lock_timeout)
         self.durable = bool(path)
-        self.restart = ""
         self._file = os.path.realpath(path) if path else ""  # a link and its target need the same lock
         self._durability: Durability = durability
-        self._timeout = lock_timeout
-        self._closed = False
         self._snapshot_open = False
         self._inside = False  # True while the process forks inside a transaction of ours
-        self._joined: Transaction | None = None  # that of `joined`, for the thread that holds the lock
-        self._step: Transaction | None = None  # that of a savepoint of it
-        self._key = b""
         self._syncs = True  # what the writer does at a commit
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -168,7 +145,11 @@ class SqliteStore:
             self._identity = _identify(self._file) if path else None
             self.restart = "this program"
             undo.pop_all()
-        _stores.add(self)
+        stores.add(self)
+
+    @property
+    def files(self) -> str:
+        return self._file
 
     def _make_read_lock(self) -> None:
         """Keep apart the threads that share the reader. In memory the one connection both reads and writes.
@@ -198,100 +179,12 @@ class SqliteStore:
         self._syncs = True
         return connection
 
-    @property
-    def key(self) -> bytes:
-        """The key of the hashes on this board: random, made with the board. It never changes, so it is read once."""
-        if not self._key:
-            self._key = self.read(lambda tx: tx.board_key())
-        return self._key
-
     # Writing.
 
-    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
-        """Run the work in a transaction and return its result once that is committed. An exception rolls it back.
+    def _end_step(self, connection: sqlite3.Connection) -> None:
+        connection.execute("RELEASE step")
 
-        A commit that is `durable` survives power loss; any other survives a crash of the program, and reaches the disk
-        with the next durable one. Reports on what happens at runtime need not be durable; lists, plans and tasks are.
-
-        Raise `StoreBusy` if another thread or process was writing for `wait` seconds, by default those of the store.
-        A function and no context manager: so a Ctrl-C cannot strike between taking the lock and the `try` around it.
-        """
-        if self._lock.is_mine:
-            if self._joined is None or self._step is not None:
-                raise RuntimeError(_NESTED)
-            return self._run_step(self._joined, work)
-        interrupted: BaseException | None = None
-        try:
-            with faults(self.path):
-                self._lock.acquire(wait)
-            tx = self._begin(durable)
-            result = work(tx)
-            self._finish(tx)
-            tx.connection.execute("COMMIT")
-            self._notifier.announce()  # with the lock held: `close` must not close the notify file meanwhile
-        except BaseException as error:
-            newer = self._find_newer(error)
-            self._roll_back(error)
-            if newer is not None:
-                raise newer from error
-            if isinstance(error, _FAULTS):
-                raise fault(error, self.path, seconds=self._timeout) from error
-            raise
-        finally:
-            while True:  # a Ctrl-C on the way in must not leave the lock held: release first, then obey
-                try:
-                    self._lock.release()
-                    break
-                except OSError:
-                    break  # the board was closed meanwhile, and the lock went with its handle
-                except BaseException as error:
-                    interrupted = error
-            if interrupted is not None:
-                raise interrupted
-        return result
-
-    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
-        """Run the work in one transaction of which every `transact` within it is a savepoint, and every `read` a part.
-
-        So several steps are committed together, or not at all. A step that raises is rolled back alone: the work may
-        catch that and go on. `durable` and `wait` are those of the whole. It holds the lock: keep it short.
-        """
-
-        def run(tx: Transaction) -> T:
-            self._joined = tx
-            try:
-                result = work(tx)
-            finally:
-                self._joined = None
-            if not tx.connection.in_transaction:  # SQLite rolled back all of it, and the work caught the error
-                raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
-            return result
-
-        return self.transact(run, durable=durable, wait=wait)
-
-    def _run_step(self, whole: Transaction, work: Callable[[Transaction], T]) -> T:
-        connection = whole.connection
-        if not connection.in_transaction:
-            raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
-        whole.forget()
-        self._step = tx = Transaction(connection)
-        try:
-            connection.execute("SAVEPOINT step")
-            tx.watched = whole.watched
-            result = work(tx)
-            tx.flush()
-            connection.execute("RELEASE step")
-            whole.marked.update(tx.marked)  # lines are written once, for all steps
-        except BaseException as error:
-            self._roll_back_step(connection)
-            if isinstance(error, _FAULTS):
-                raise fault(error, self.path, seconds=self._timeout) from error
-            raise
-        finally:
-            self._step = None
-        return result
-
-    def _roll_back_step(self, connection: sqlite3.Connection) -> None:
+    def _roll_back_step(self, connection: sqlite3.Connection, error: BaseException) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK TO step")
@@ -299,6 +192,10 @@ class SqliteStore:
         except sqlite3.Error:  # then nothing of the whole may be committed
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
+
+    def _acquire(self, wait: float | None) -> None:
+        with faults(self.path):
+            self._lock.acquire(wait)
 
     def _begin(self, durable: bool) -> Transaction:
         if self._closed:
@@ -316,12 +213,8 @@ class SqliteStore:
         connection.execute("BEGIN IMMEDIATE")
         return Transaction(connection)
 
-    def _finish(self, tx: Transaction) -> None:
-        """Write all that waits. Raise if a newer program has migrated the board since it was opened."""
-        write_lines(tx)
-        tx.flush()
-        if tx.header.version != SCHEMA:
-            self._check_schema(tx.connection)
+    def _commit(self, tx: Transaction) -> None:
+        tx.connection.execute("COMMIT")
 
     def _find_newer(self, error: BaseException) -> StoreError | None:
         """Return the error that a newer program has migrated the board, if that is why a statement failed."""
@@ -344,22 +237,34 @@ class SqliteStore:
                 if _identify(self._file) != self._identity:
                     raise StoreReplaced(path=self.path)
 
+    def compact(self) -> bool:
+        with faults(self.path), self._lock.hold():
+            if self._closed:
+                raise StoreClosed(path=self.path)
+            self.check_file()
+            if self._writer is None:
+                self._writer = self._connect_writer()
+            self._writer.execute("VACUUM")  # deleted text is in free pages, and in free room of others
+            is_busy, *_ = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         """Raise if a newer program has migrated the board since it was opened."""
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found != SCHEMA:
             read_schema_version(connection, self.path, self._advice)
 
-    @property
-    def _advice(self) -> str:
-        """The advice for a board that is too new: it was when it was opened, or it has become so since."""
-        return f"a newer Punchlist has upgraded it, so restart {self.restart}" if self.restart else UPGRADE
+    def _find_fault(self, error: BaseException) -> BaseException | None:
+        if isinstance(error, _FAULTS):
+            return fault(error, self.path, seconds=self._timeout)
+        return None
 
-    def _roll_back(self, error: BaseException) -> None:
+    def _roll_back(self, error: BaseException) -> BaseException | None:
         """Roll back. After a fault of the disk the next call gets a new connection."""
+        ours = self._find_newer(error) or self._find_fault(error)
         connection = self._writer
         if connection is None or not self._lock.is_mine:
-            return
+            return ours
         broken = isinstance(error, sqlite3.Error) and not isinstance(error, _HARMLESS)
         try:
             if connection.in_transaction:
@@ -370,20 +275,11 @@ class SqliteStore:
             self._writer = None
             with suppress(sqlite3.Error):
                 connection.close()
+        return ours
 
     # Reading.
 
-    def read(self, what: Callable[[Transaction], T]) -> T:
-        """Run a piece of work that only reads, on one snapshot of what was committed. Waits for no writer.
-
-        Within `joined` it sees what was written there so far.
-        """
-        if self._joined is not None and self._lock.is_mine:
-            try:
-                (self._step or self._joined).flush()
-                return what(Transaction(self._joined.connection))
-            except _FAULTS as error:
-                raise fault(error, self.path, seconds=self._timeout) from error
+    def _read(self, what: Callable[[Transaction], T]) -> T:
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)
@@ -416,36 +312,11 @@ class SqliteStore:
                 self._reader = connect_reader(self._file, timeout=self._timeout, advice=self._advice)
         return self._reader
 
-    def agent(self, session: str, name: str) -> AgentRow | None:
-        return self.read(lambda tx: tx.agent(session, name))
-
-    def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        return self.read(lambda tx: tx.lists(project=project, session=session, limit=limit))
-
-    def list_at(self, number: int, revision: int) -> TodoList | None:
-        return self.read(lambda tx: tx.history.at(number, revision))
-
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return self.read(lambda tx: tx.events_after(after, limit))
-
-    def last_seq(self) -> int:
-        return self.read(lambda tx: tx.last_seq())
-
-    def wait(self, after: int, timeout: float | None) -> bool:
-        """Block until there may be events after `after`; False when the time is up or the store closes."""
-        ends = None if timeout is None else monotonic() + timeout
-        while True:
-            with faults(self.path):
-                seen = self._notifier.listen()  # before the look: a commit during it is not missed
-            if self._closed or self.last_seq() > after:
-                return not self._closed
-            left = _LOOK_AGAIN if ends is None else min(_LOOK_AGAIN, ends - monotonic())
-            if left <= 0:
-                return False
-            self._notifier.wait(seen, left)
+    def _listen(self) -> int:
+        with faults(self.path):
+            return super()._listen()
 
     def close(self) -> None:
-        """Close the board. Threads that are inside a transaction finish it first; all later calls are refused."""
         if self._closed:
             return
         self._closed = True
@@ -506,32 +377,6 @@ class SqliteStore:
             self._closed = True
 
 
-# Forks of the process. SQLite keeps what it knows of a file's locks for the whole process, and a child inherits that
-# knowledge without the locks: it would write to a file that others take for unused. So every connection is closed
-# before a fork, and both sides open their own again when they need them.
-
-_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-_paused: list[SqliteStore] = []
-
-
-def _pause() -> None:
-    _paused[:] = _stores
-    for store in _paused:
-        store.before_fork()
-
-
-def _resume(*, child: bool) -> None:
-    paused = _paused[::-1]
-    _paused.clear()
-    for store in paused:
-        store.after_fork(child=child)
-
-
-os.register_at_fork(
-    before=_pause, after_in_parent=partial(_resume, child=False), after_in_child=partial(_resume, child=True)
-)
-
-
 def _never_close(*inherited: object) -> None:
     """Keep a parent's connections from being closed in a child, even at its end: closing one writes to the file."""
     import ctypes
@@ -573,16 +418,6 @@ def inspect(path: str) -> Inspection:
             events=one("SELECT count(*) FROM events"),
             problems=() if said == ["ok"] else tuple(said),
         )
-
-
-def count_old_agents(path: str, before: datetime) -> int:
-    """Count the agents of sessions without a write since then."""
-    statement = (
-        "SELECT count(*) FROM agents WHERE session IN "
-        "(SELECT session FROM agents GROUP BY session HAVING max(updated_at) < ?)"
-    )
-    with _reading(path) as connection:
-        return connection.execute(statement, (microseconds(before),)).fetchone()[0]
 
 
 @contextmanager

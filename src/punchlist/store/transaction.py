@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.todo import ListState, TodoList
+from punchlist.core.todo import ListState
 from punchlist.store import records
 from punchlist.store.events import ListHistory, LogQueries, OverviewRows, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
+from punchlist.store.outbox import OutboxRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.records import (
     AgentRow,
@@ -21,6 +22,7 @@ from punchlist.store.records import (
     StoredCall,
     UnitOfWork,
     browsed_session,
+    call_values,
     list_row,
     readable,
     session_row,
@@ -28,22 +30,19 @@ from punchlist.store.records import (
 )
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
-from punchlist.store.tokens import RequestRows, TokenRows
+from punchlist.store.tokens import MachineRows, RequestRows, TokenRows
 
 if TYPE_CHECKING:
     from punchlist.store.notices import NoticeRows
     from punchlist.store.runtime import CompletionRows, Memories, ToolCallRows
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 _DEEPEST = 32
 """Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
 
-_DELETES = (
-    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_completions",
-    "delete_kept_items", "delete_plans", "delete_questions", "delete_agent",
-)  # fmt: skip
+MOST_SUBAGENTS = 20
+"""Subagents of a session that its line looks at, the latest: a session may have had hundreds."""
 
 
 class Repository(Generic[R]):
@@ -69,7 +68,9 @@ class Transaction(UnitOfWork):
     overviews = Repository(OverviewRows)
     subagents = Repository(SubagentRows)
     hosts = Repository(HostRows)
+    outbox = Repository(OutboxRows)
     tokens = Repository(TokenRows)
+    machines = Repository(MachineRows)
     requests = Repository(RequestRows)
 
     # The next three need the detectors and the checks, which a command that only shows lists does not load. A process
@@ -110,6 +111,11 @@ class Transaction(UnitOfWork):
         record = self.find_record(session, name, call_id)
         return None if record is None else record.row
 
+    def expect_change(self, row: AgentRow) -> None:
+        """Ask early what a change of an agent's list reads: its items, and the agents of its session."""
+        self.expect("items_of_plan", (row.number, row.state.todos.plan_id))
+        self.expect("line_of_session", {"session": row.session, "most": MOST_SUBAGENTS})
+
     def ancestors(self, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
         """Yield the agents that started this one, the nearest first, each with the child through which it did."""
         child = row
@@ -128,6 +134,10 @@ class Transaction(UnitOfWork):
     def names(self, session: str) -> set[str]:
         """Return the names of all agents of a session."""
         return {name for (name,) in self.all("names_of_session", {"session": session})}
+
+    def first_agent(self, session: str) -> str:
+        """Return the name of the first agent of a session, after which the session is called."""
+        return self.value("first_agent", {"session": session}) or "main"
 
     def has_agent(self, name: str) -> bool:
         """True if any session has an agent of this name."""
@@ -158,7 +168,7 @@ class Transaction(UnitOfWork):
             return found[0].host if found else ""
         row = self.agent(session, "main")
         known = None if row is None else self.overviews.load_activity(row.number)
-        return "" if known is None else known.copy_format or known.host
+        return "" if known is None else known.program
 
     def list_projects(self) -> list[tuple[str, int, datetime]]:
         """Return every project, how many sessions it has, and its latest change; the latest first."""
@@ -216,15 +226,16 @@ class Transaction(UnitOfWork):
         """Return what was answered under a call id."""
         key = (agent.number, call_id)
         if key not in self.replies:
-            found = self.one("find_call", key)
-            self.replies[key] = None if found is None else stored_call(*key, found)
+            self.replies[key] = stored_call(*key, self.one("find_call", key))
         return self.replies[key]
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
-        total = records.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
-        values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
-        self.run("add_call", values)
+        self.run("add_call", call_values(agent.number, call_id, call, at))
         self.replies[agent.number, call_id] = call
+
+    def find_machine(self, session: str) -> str | None:
+        """Return the machine on which a session was begun, empty for that of the board; None without such a session."""
+        return self.value("machine_of_session", {"session": session})
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
         """Renew the leases of an agent that was seen at work, once a quarter of their time is over."""
@@ -255,43 +266,6 @@ class Transaction(UnitOfWork):
             if row.mode != copy.mode:
                 self.modes.save(copy, row.mode, self.modes.load_entry(row.number), at=at)
 
-    def prune(self, before: datetime, *, limit: int) -> int:
-        """Delete up to `limit` agents of sessions without a write since then; return how many were deleted."""
-        cutoff = records.microseconds(before)
-        agents = [row[0] for row in self.all("old_agents", {"before": cutoff, "limit": limit})]
-        for agent in agents:
-            for name in _DELETES:
-                self.run(name, {"agent": agent})
-        if len(agents) < limit:
-            self.run("delete_empty_sessions", {"before": cutoff})
-            self.run("delete_old_calls", {"before": cutoff})
-            self.run("delete_old_conversations", {"before": cutoff})
-            self.run("delete_old_task_calls", {"before": cutoff})
-        return len(agents)
-
-
-class Store(Protocol):
-    """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
-
-    restart: str
-    """The program to restart when a newer one has upgraded the board: this one, or the agent that started it."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def durable(self) -> bool: ...
-    @property
-    def key(self) -> bytes: ...
-    def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
-    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
-    def read(self, what: Callable[[Transaction], T]) -> T: ...
-    def agent(self, session: str, name: str) -> AgentRow | None: ...
-    def lists(
-        self, *, project: str | None = None, session: str | None = None, limit: int = 20
-    ) -> Sequence[ListRow]: ...
-    def list_at(self, number: int, revision: int) -> TodoList | None: ...
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
-    def last_seq(self) -> int: ...
-    def wait(self, after: int, timeout: float | None) -> bool: ...
-    def check_file(self) -> None: ...
-    def close(self) -> None: ...
+    def count_rows(self) -> tuple[int, int, int]:
+        """Count the sessions, agents and events of the board."""
+        return self.one("count_rows")

@@ -3,8 +3,6 @@
 Two file patterns overlap if in doubt: a reservation is better too wide.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,7 +11,7 @@ from typing import Any, NamedTuple
 
 from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus, fold_task
-from punchlist.errors import InvalidInput, ReservationRefused, TaskError
+from punchlist.errors import InvalidInput, ReservationRefused
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.tasks import Reservation, TaskRow
 from punchlist.tasks.fields import check_name
@@ -108,13 +106,6 @@ LEASE = 900.0
 
 LONGEST_LEASE = 86_400.0
 _MOST_PATTERNS = 100
-
-
-class Late(NamedTuple):
-    """A completion that came too late: the task, with the result kept in it, and the error to raise."""
-
-    task: Task
-    error: TaskError
 
 
 class ClaimRecord(NamedTuple):

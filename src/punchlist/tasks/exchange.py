@@ -5,8 +5,6 @@ new ids, in the order of the file; a refusal names them as the file does. Claims
 is pending again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from graphlib import CycleError, TopologicalSorter

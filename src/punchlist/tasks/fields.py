@@ -1,7 +1,5 @@
 """Check and clean the fields of a task that callers give, and convert them to values of core."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, TypeVar, cast, get_args

@@ -4,8 +4,6 @@
 one event.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -6,8 +6,6 @@ it refuses with any exit code but 0, the reason on stderr or stdout, or by print
 cannot be asked, or takes longer than its seconds, refuses: what is to be guarded is better late than unguarded.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

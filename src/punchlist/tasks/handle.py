@@ -1,11 +1,9 @@
 """Read and change one list of tasks, each call in its own transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from msgspec import Struct
@@ -17,8 +15,8 @@ from punchlist.core.task import Task, TaskStatus, Worked, name_task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.base import run_surely
 from punchlist.store.tasks import TaskListRow, TaskRow
-from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import (
     LONGEST,
     NewTask,
@@ -30,7 +28,7 @@ from punchlist.tasks.fields import (
 )
 from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates, has_gate
 from punchlist.tasks.work import Work, parse_task_id, with_list_progress
-from punchlist.text import repair
+from punchlist.text import repair_key
 from punchlist.text.hashing import blake2b
 
 T = TypeVar("T")
@@ -192,8 +190,8 @@ class Tasks:
                 after=0 if after is None else parse_task_id(after) or 0,
                 limit=None if limit is None else _clamp_limit(limit),
                 status=word,
-                owner=None if owner is None else repair(owner),
-                label=None if label is None else repair(label),
+                owner=None if owner is None else repair_key(owner),
+                label=None if label is None else repair_key(label),
                 parent=None if above is None else above.number,
             )
             return _show(tx, rows)
@@ -203,7 +201,7 @@ class Tasks:
     def ready(self, limit: int = 20, *, label: str | None = None) -> tuple[Task, ...]:
         """Return the tasks that a worker may claim now, in the order of claims: by priority, then id."""
 
-        wanted = label and repair(label)
+        wanted = label and repair_key(label)
         return self._read(
             lambda tx, where: _show(tx, tx.tasks.ready(where, limit=_clamp_limit(limit), label=wanted)), ()
         )
@@ -228,7 +226,8 @@ class Tasks:
         """Create a task. The same `call_id` again creates no second one. For `fields` see `NewTask`."""
         if has_gate(self.board.gates, "create", self.name) and (call_id is None or not self._is_known(call_id)):
             self._ask_about_new(subject, fields)
-        return self._change(lambda work: work.create(subject, call_id=call_id, **fields))
+        run = partial(self._change, lambda work: work.create(subject, call_id=call_id, **fields))
+        return run_surely(run, is_known=call_id is not None)
 
     def _is_known(self, call_id: str) -> bool:
         """True if a call id was answered before: gates are not asked about it again."""
@@ -253,7 +252,7 @@ class Tasks:
             late = self._change(lambda work: work.find_late(id, fence, result))
             if late is None:
                 raise
-            raise late.error from None
+            raise late from None
 
     def _pass_gates(self, id: str, fence: int | None, given: TaskChanges, write: Callable[[Work], T]) -> T:
         """Write once the gates have agreed; ask them again if the task changed meanwhile.
@@ -341,7 +340,8 @@ class Tasks:
         most = 1 if limit is None else limit
         if options.get("lease") is None:
             options["lease"] = self.lease
-        taken = self._change(lambda work: work.claim(owner or self.by, id=id, limit=most, **options))
+        run = partial(self._change, lambda work: work.claim(owner or self.by, id=id, limit=most, **options))
+        taken = run_surely(run, is_known=options.get("call_id") is not None)
         return taken if limit is not None else next(iter(taken), None)
 
     heartbeat = run_in_transaction(Work.heartbeat)
@@ -365,14 +365,15 @@ class Tasks:
         worker's lease raises `TaskTaken`, unless a fence is given.
         """
 
-        def write(work: Work) -> Task | Late:
+        def write(work: Work) -> Task | TaskError:
             return work.complete(
                 id, fence=fence, result=result, revision=revision, call_id=call_id, person=person, force=force
             )
 
-        done = self._complete(id, fence, {} if result is None else {"result": result}, write)
-        if isinstance(done, Late):
-            raise done.error
+        run = partial(self._complete, id, fence, {} if result is None else {"result": result}, write)
+        done = run_surely(run, is_known=call_id is not None or (fence is not None and revision is None))
+        if isinstance(done, TaskError):
+            raise done
         return done
 
     release = run_in_transaction(Work.release)

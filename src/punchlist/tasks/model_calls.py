@@ -1,7 +1,5 @@
 """Answer the model's calls of task and flow tools within their transaction. A refused call writes only its refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import assert_never
@@ -22,7 +20,6 @@ from punchlist.settings.environment import timer_horizon
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.tasks import TaskRow
-from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import describe_completion, describe_new_task
 from punchlist.tasks.flows import FlowWork
 from punchlist.tasks.gates import MOST_ASKED, Gate, On, ask_gates, has_gate
@@ -61,8 +58,8 @@ class TaskModelCall:
         except (errors.TaskError, errors.InvalidInput, errors.TaskRevisionConflict) as error:
             self._refused = error
             raise Repeat from error  # rolls back what it wrote
-        if isinstance(result, Late):
-            return self._refusal(work, row, result.error), True
+        if isinstance(result, errors.TaskError):
+            return self._refusal(work, row, result), True
         reply = self._render(result)
         if work.doubts:
             reply = replace(reply, problems=(*reply.problems, *work.doubts))
@@ -87,7 +84,7 @@ class TaskModelCall:
                 work.tell(found, Draft("task.refused", told))
         return reply
 
-    def _run(self, work: Work) -> TaskResult | Late:
+    def _run(self, work: Work) -> TaskResult | errors.TaskError:
         command = self._command
         match command:
             case asked.CreateTask():
@@ -124,7 +121,7 @@ class TaskModelCall:
         claimed = work.claim(self._by, id=command.id, lease=read_setting("lease"))
         return TaskResult(command, before, next(iter(claimed), None))
 
-    def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
+    def _update(self, work: Work, command: UpdateTask) -> TaskResult | errors.TaskError:
         row = _get(work, command.id)
         before = row.task
         if before.status is TaskStatus.CANCELLED:

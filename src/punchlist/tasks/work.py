@@ -1,7 +1,5 @@
 """Change the tasks of one list within one transaction: all verbs of tasks are here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Unpack, cast
@@ -31,20 +29,9 @@ from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
 from punchlist.store.tasks import TaskListRow, TaskRow
-from punchlist.tasks.claims import LEASE, LONGEST_LEASE, Late, Ownership, check_lease, check_patterns
-from punchlist.tasks.fields import (
-    EDGES,
-    MOST_PARTS,
-    NewTask,
-    TaskChanges,
-    check_known,
-    check_list_name,
-    check_name,
-    check_text,
-    describe_task,
-    parse_status,
-)
-from punchlist.text import repair
+from punchlist.tasks import fields
+from punchlist.tasks.claims import LEASE, LONGEST_LEASE, Ownership, check_lease, check_patterns
+from punchlist.text import repair_key
 from punchlist.text.hashing import blake2b
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
@@ -87,7 +74,7 @@ class Work:
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
-        self.name = check_list_name(name)
+        self.name = fields.check_list_name(name)
         self.now = now
         self.by = by
         self.agent = agent
@@ -210,7 +197,7 @@ class Work:
         """
         if call_id is None:
             return run()
-        check_name("call id", call_id)
+        fields.check_name("call id", call_id)
         fingerprint = _fingerprint(asked)
         known = self.tasks.call(self.where, call_id)
         if known is not None:
@@ -224,17 +211,17 @@ class Work:
 
     # Making, changing and deleting.
 
-    def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[NewTask]) -> Task:
+    def create(self, subject: str, *, call_id: str | None = None, **given: Unpack[fields.NewTask]) -> Task:
         (task,) = self.once(call_id, ["create", subject, given], lambda: (self._create(subject, given),))
         return task
 
-    def _create(self, subject: str, given: NewTask) -> Task:
-        check_known(given, NewTask)
+    def _create(self, subject: str, given: fields.NewTask) -> Task:
+        fields.check_known(given, fields.NewTask)
         new = Task(list=self.name, id="", subject="", created_at=self.now, created_by=self.by, updated_at=self.now)
-        task = describe_task(new, {**given, "subject": subject})
+        task = fields.describe_task(new, {**given, "subject": subject})
         owner = given.get("owner")
         if owner is not None:
-            task = replace(task, owner=check_name("owner", owner))
+            task = replace(task, owner=fields.check_name("owner", owner))
         if task.checklist:
             task = replace(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
@@ -255,10 +242,10 @@ class Work:
         revision: int | None = None,
         fence: int | None = None,
         person: bool = False,
-        **given: Unpack[TaskChanges],
+        **given: Unpack[fields.TaskChanges],
     ) -> Task:
         """Change all that is given, or nothing: words first, then edges, then the status."""
-        check_known(given, TaskChanges)
+        fields.check_known(given, fields.TaskChanges)
         row = self.row(id)
         # Starting a task has its own rule, in `_start`.
         if given.get("status") != TaskStatus.IN_PROGRESS and not _WORKERS_FIELDS.isdisjoint(given):
@@ -268,7 +255,7 @@ class Work:
         rules.check_revision(row.task, revision)
         if "state" in given:
             rules.check_not_cancelling(row.task)
-        after, parent = describe_task(row.task, given), row.parent
+        after, parent = fields.describe_task(row.task, given), row.parent
         if "parent" in given:
             above = None if given["parent"] is None else self.row(given["parent"])
             if above is not None:
@@ -286,13 +273,13 @@ class Work:
         if self._link(row, given) or "runs_after" in given:
             row = self.row(id)
         if "status" in given:
-            to = parse_status(given["status"])
+            to = fields.parse_status(given["status"])
             row = self._set_status(row, to, fence, keep_owner="owner" in given, person=person)
         return row.task
 
     def _give(self, task: Task, owner: str | None, *, keep_status: bool) -> Task:
         """Return the task with another owner: the claim on it is lost. Without an owner it is released."""
-        owner = None if owner is None else check_name("owner", owner)
+        owner = None if owner is None else fields.check_name("owner", owner)
         if owner == task.owner:
             return task
         if task.wait is not None:
@@ -360,7 +347,7 @@ class Work:
     def _link(self, row: TaskRow, given: Mapping[str, Any]) -> bool:
         """Add and remove edges; True if there were any."""
         touched = False
-        for name in EDGES:
+        for name in fields.EDGES:
             for each in _ids(name, given.get(name)):
                 other = self.row(each, alone=True)
                 task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
@@ -404,13 +391,13 @@ class Work:
         call_id: str | None = None,
     ) -> tuple[Task, ...]:
         """Claim the first ready tasks, or the one of that id, for this worker."""
-        check_name("owner", owner)
+        fields.check_name("owner", owner)
         lease = check_lease(LEASE if lease is None else lease)
         if not 1 <= limit <= _MOST_AT_ONCE:
             raise errors.InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
         patterns = check_patterns(reserve, self._project if self.agent is None else self.agent.folder)
-        label = None if label is None else repair(label)
+        label = None if label is None else repair_key(label)
         length = timedelta(seconds=lease)
 
         def run() -> tuple[Task, ...]:
@@ -489,13 +476,13 @@ class Work:
         call_id: str | None = None,
         person: bool = False,
         force: bool = True,
-    ) -> Task | Late:
-        """Complete a task; or, where another worker has it by now, keep the result and change nothing else."""
-        late: list[Late] = []
+    ) -> Task | errors.TaskError:
+        """Complete a task; or, where that comes too late, keep the result and return the error to raise."""
+        late: list[errors.TaskError] = []
 
         def run() -> tuple[Task, ...]:
             done = self._complete(id, fence, plain_json("result", result), revision, person=person, force=force)
-            if isinstance(done, Late):
+            if isinstance(done, errors.TaskError):
                 late.append(done)
                 return ()
             return (done,)
@@ -505,7 +492,7 @@ class Work:
 
     def _complete(
         self, id: str, fence: int | None, result: Any, revision: int | None, *, person: bool, force: bool
-    ) -> Task | Late:
+    ) -> Task | errors.TaskError:
         row = self.find(id)
         if row is None:
             return self._complete_deleted(id, fence, result)
@@ -520,8 +507,8 @@ class Work:
         done = rules.complete(with_list_ticks(self.tx, row), self.now, result, fence=fence)
         return self.write(row, done, "task.completed", fence=fence, person=person).task
 
-    def check_late(self, row: TaskRow, fence: int | None, result: Any) -> Late | None:
-        """Return the late completion under this fence, its result kept; None if it still counts.
+    def check_late(self, row: TaskRow, fence: int | None, result: Any) -> errors.TaskError | None:
+        """Keep the result of a completion under this fence that comes too late, and return its error; else None.
 
         An agent need show no fence: the board knows that it had the task, and that another has it now.
         """
@@ -543,12 +530,12 @@ class Work:
             return self._keep_late(row, fence, result, refused)
         return None
 
-    def find_late(self, id: str, fence: int | None, result: Any) -> Late | None:
-        """Return the late completion as `check_late` does, also of a task that was deleted."""
+    def find_late(self, id: str, fence: int | None, result: Any) -> errors.TaskError | None:
+        """Return the error of a late completion as `check_late` does, also of a task that was deleted."""
         row = self.find(id)
         return self._complete_deleted(id, fence, result) if row is None else self.check_late(row, fence, result)
 
-    def _complete_deleted(self, id: str, fence: int | None, result: Any) -> Late:
+    def _complete_deleted(self, id: str, fence: int | None, result: Any) -> errors.TaskError:
         """Keep the result of a deleted task in its history; raise `TaskUnknown` if there never was one."""
         gone, known = None, False
         for event in () if self._where is None else self.tasks.history(self._where, parse_task_id(id) or 0):
@@ -561,19 +548,19 @@ class Work:
             told = {**name_task(gone), "fence": fence, "result": result}
             self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
         then = "stop working on it" if result is None else "what you brought is kept in its history"
-        return Late(gone, errors.TaskDeleted(id=gone.id, list=self.name, next=then))
+        return errors.TaskDeleted(id=gone.id, list=self.name, next=then)
 
-    def _keep_late(self, row: TaskRow, fence: int, result: Any, error: errors.TaskError) -> Late:
-        if result is None:
-            return Late(row.task, error)
-        after = rules.add_late_result(row.task, fence, result, by=self.by, now=self.now)
-        return Late(self.write(row, after, "task.late", by=self.by).task, error)
+    def _keep_late(self, row: TaskRow, fence: int, result: Any, error: errors.TaskError) -> errors.TaskError:
+        if result is not None:
+            after = rules.add_late_result(row.task, fence, result, by=self.by, now=self.now)
+            self.write(row, after, "task.late", by=self.by)
+        return error
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
         """Fail a task; while there are attempts left, it is retried after a pause."""
         row = self.row(id)
         self.ownership.check(row, fence)
-        after = rules.fail(row.task, self.now, check_text("reason", reason, Cleaner()))
+        after = rules.fail(row.task, self.now, fields.check_text("reason", reason, Cleaner()))
         kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
         return self.write(row, after, kind, fence=fence).task
 
@@ -602,7 +589,7 @@ class Work:
         self.ownership.check(row, fence)
         if fence is None and not force:
             rules.check_not_leased(row.task, self.by)
-        reason = None if reason is None else check_text("reason", reason, Cleaner())
+        reason = None if reason is None else fields.check_text("reason", reason, Cleaner())
         return self.write(row, rules.cancel(row.task, self.now, reason), "task.cancelled", fence=fence).task
 
     # Waiting.
@@ -685,8 +672,10 @@ def _ids(name: str, given: Any) -> list[str]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise errors.InvalidInput(problem=f"`{name.removeprefix('add_')}` is a list of ids.")
     ids = list(dict.fromkeys(str(each) for each in cast("Iterable[Any]", given)))
-    if len(ids) > MOST_PARTS:
-        raise errors.InvalidInput(problem=f"{len(ids)} edges are too many for one call; at most {MOST_PARTS} fit.")
+    if len(ids) > fields.MOST_PARTS:
+        raise errors.InvalidInput(
+            problem=f"{len(ids)} edges are too many for one call; at most {fields.MOST_PARTS} fit."
+        )
     return ids
 
 

@@ -1,7 +1,5 @@
 """Render a brief on one screen: sessions in groups, the worst first, then what was done since in a few lines."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,12 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from punchlist.core.report import Brief
+from punchlist.settings.environment import project_of
 from punchlist.terminal.lists import GRADES
-from punchlist.terminal.reports import count_words, tally_words
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, safe_line, show_name
+from punchlist.terminal.reports import tally_words
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, cut, pack, safe_line, show_name
 from punchlist.text import fit, width
 from punchlist.views.brief_groups import BriefGroups, BriefRow, Group
-from punchlist.views.findings import span
+from punchlist.views.findings import count_words, format_moment, span
 from punchlist.views.reports import Around, GitSummary
 
 TITLES: Final[dict[Group, tuple[str, Style]]] = {
@@ -43,9 +42,15 @@ def is_empty(brief: Brief, groups: BriefGroups) -> bool:
 
 
 def brief_lines(
-    brief: Brief, groups: BriefGroups, around: Around, now: datetime, glyphs: Glyphs, columns: int = 0
+    brief: Brief,
+    groups: BriefGroups,
+    around: Around,
+    now: datetime,
+    glyphs: Glyphs,
+    columns: int = 0,
+    more: str = "punchlist report",
 ) -> Iterator[Line]:
-    """Yield the lines of a brief; with `columns`, they fit into them."""
+    """Yield the lines of a brief; with `columns`, they fit into them, but for commands. `more` is the last one."""
     rows = [row for group in TITLES for row in getattr(groups, group)]
     names = {id(row): show_name(row.name, glyphs) for row in rows}
     room = min(_LONGEST_NAME, max(map(width, names.values()), default=0))
@@ -59,29 +64,29 @@ def brief_lines(
         if found:
             yield ()
     if groups.not_checked:
-        said = [f"{_name_project(one.project)} {count_words(one.changes, 'change')}" for one in groups.not_checked]
+        said = [f"{safe_line(one.name)} {count_words(one.changes, 'change')}" for one in groups.not_checked]
         yield from _labelled("Not checked", pack(said, _room(columns), f" {glyphs.dot} "))
         yield ()
-    yield from _labelled(_since_words(around, now), _pack_facts(brief, around, columns))
-
-
-def format_moment(at: datetime | None, now: datetime) -> str:
-    """Return a time of day, with its weekday or its day if it was not today: `06:24`, `Sun 16:53`, `3 Nov 09:12`."""
-    if at is None:
-        return ""
-    local, today = at.astimezone(), now.astimezone().date()
-    days = (today - local.date()).days
-    day = "" if days == 0 else f"{local:%a} " if 0 < days < 7 else f"{local.day} {local:%b} "
-    return f"{day}{local:%H:%M}"
+    facts = list(_pack_facts(brief, around, columns))
+    if facts:
+        facts.append(f"more: {more}")
+    elif brief.has_news:
+        facts.append("nothing was finished; `punchlist events` shows what changed")
+    else:
+        facts.append("nothing new happened" if groups.do_now else _NOTHING)
+    since = "So far" if around.since is None else f"Since {format_moment(around.since, now)}"
+    yield from _labelled(since, facts)
 
 
 def git_words(git: Iterable[GitSummary]) -> Iterator[str]:
     """Yield where commits were made and where files are not committed, as sentences; nothing where there is nothing."""
-    made = {_name_project(one.project): len(one.commits) for one in git if one.commits}
-    left = [_name_project(one.project) for one in git if one.uncommitted.files]
+    # The worktrees of a repository share its commits.
+    made = {commit.hash: name_project(project_of(one.project)) for one in git for commit in one.commits}
+    left = [name_project(one.project) for one in git if one.uncommitted.files]
     if made:
-        where = next(iter(made)) if len(made) == 1 else count_words(len(made), "project")
-        yield f"{count_words(sum(made.values()), 'commit')} in {where}"
+        projects = set(made.values())
+        where = next(iter(projects)) if len(projects) == 1 else count_words(len(projects), "project")
+        yield f"{count_words(len(made), 'commit')} in {where}"
     if left:
         yield f"uncommitted files in {', '.join(left)}"
 
@@ -110,16 +115,22 @@ def _row_lines(
     said = list(pack([safe_line(row.sentence)], room, ""))
     if len(said) > _MOST_LINES:
         said[_MOST_LINES - 1 :] = [fit(" ".join(said[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
-    who = fit(name, wide, glyphs.ellipsis)
+    project, dot, agent = name.partition(f" {glyphs.dot} ")
+    least = max(wide - width(dot + agent), min(width(project), wide // 2))
+    who = fit(
+        fit(project, least, glyphs.ellipsis) + dot + agent, wide, glyphs.ellipsis
+    )  # the command has the id, whole
     if is_narrow:
-        yield label, Span(who, "bold"), Span(f"  {at}", "dim")
+        yield cut((label, Span(who, "bold"), Span(f"  {at}", "dim")), columns, glyphs)
     else:
         first, *said = said
         gap = " " * (room - width(first) + 2) if columns else "  "
         yield label, Span(who + " " * (wide - width(who) + 2), "bold"), Span(first), Span(f"{gap}{at}", "dim")
     yield from ((Span(f"{inset}{line}"),) for line in said)
     if row.action:
-        yield (Span(f"{inset}{safe_line(row.action)}", "accent"),)
+        action = safe_line(row.action)
+        has_room = not columns or len(inset) + width(action) <= columns
+        yield (Span(f"{inset if has_room else '  '}{action}", "accent"),)  # never cut: it is there to be pasted
 
 
 def _time_words(row: BriefRow, now: datetime) -> str:
@@ -128,21 +139,13 @@ def _time_words(row: BriefRow, now: datetime) -> str:
     return span(now - row.at) if row.is_lasting else format_moment(row.at, now)
 
 
-def _since_words(around: Around, now: datetime) -> str:
-    return f"Since {format_moment(around.since, now)}" if around.since is not None else "So far"
-
-
 def _pack_facts(brief: Brief, around: Around, columns: int) -> Iterator[str]:
-    """Yield what was done, committed and spent, a line each; that nothing was, if so."""
+    """Yield what was done, committed and spent, a line each."""
     cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
     work = [] if brief.work.is_empty else [", ".join(tally_words(brief.work, kinds=False)) + cost]
     facts = [*filter(None, (done_words(brief), _added_words(brief), "; ".join(git_words(around.git)))), *work]
-    if not facts:
-        yield "nothing was finished; `punchlist events` shows what changed" if brief.has_news else _NOTHING
-        return
     for fact in facts:
         yield from pack([safe_line(fact)], _room(columns), "")
-    yield "more: punchlist report"
 
 
 def _labelled(label: str, lines: Iterable[str]) -> Iterator[Line]:
@@ -152,8 +155,9 @@ def _labelled(label: str, lines: Iterable[str]) -> Iterator[Line]:
 
 
 def _room(columns: int) -> int:
-    return max(20, columns - _LABEL - 6) if columns else 0
+    return max(20, columns - _LABEL - 8) if columns else 0
 
 
-def _name_project(project: str) -> str:
+def name_project(project: str) -> str:
+    """Return the last part of a project's folder."""
     return safe_line(os.path.basename(project) or project)

@@ -1,7 +1,5 @@
 """Render todo lists: rows with boxes, phases as headings, subagents below the agents that started them, live cards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,17 +17,15 @@ from punchlist.terminal.spans import (
     Line,
     Span,
     Style,
-    ago,
     cells,
     cut,
     pack,
-    pad,
-    plural,
     safe_line,
     show_name,
     walk_tree,
 )
-from punchlist.text import fit
+from punchlist.text import fit, plural
+from punchlist.views.findings import ago, span
 from punchlist.views.grades import Reasons, state_name
 from punchlist.views.list_owners import SessionNames
 
@@ -37,7 +33,7 @@ STYLES: dict[Status, tuple[Style, Style]] = {
     Status.PENDING: ("plain", "plain"),
     Status.IN_PROGRESS: ("focus", "focus"),
     Status.BLOCKED: ("warning", "plain"),
-    Status.COMPLETED: ("good", "struck"),
+    Status.COMPLETED: ("dim", "plain"),
     Status.FAILED: ("bad", "plain"),
     Status.CANCELLED: ("dim", "struck"),
 }
@@ -60,7 +56,6 @@ Helped = Mapping[str, Sequence[str]]
 
 NOBODY: Helped = {}
 NO_REASONS: Mapping[str, str] = {}
-DOUBTFUL = frozenset({"unseen", "failing"})
 
 _LONE_PHASE = "Todos"
 """The phase that stands for none; alone on a list it needs no heading."""
@@ -92,7 +87,7 @@ def item_line(
     an item in progress has a clock at its end, which stands since its agent `stopped_at`.
     """
     if now is not None and item.started_at is not None and item.status is Status.IN_PROGRESS:
-        clock = Span(f" {format_clock(now - item.started_at)}", "dim")
+        clock = Span(f"  {span(max(now - item.started_at, timedelta()))}", "dim")
         if stopped_at is not None:
             boxes = {**display.glyphs.boxes, "in_progress": display.glyphs.pause}
             display = replace(display, glyphs=replace(display.glyphs, boxes=boxes))
@@ -112,19 +107,10 @@ def item_line(
 
 
 def pause_words(began: datetime | None, stopped_at: datetime) -> str:
-    """Return that work stopped, and how long it had lasted: `, stopped after 0:14`."""
+    """Return that work stopped, and how long it had lasted: `, stopped after 14 s`."""
     if began is None or stopped_at < began:
         return ", stopped"
-    return f", stopped after {format_clock(stopped_at - began)}"
-
-
-def format_clock(length: timedelta) -> str:
-    """Return a length of time as a clock: `0:14`, `1:02:03`, `3d`."""
-    seconds = max(0, int(length.total_seconds()))
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    if hours >= 24:
-        return f"{hours // 24}d"
-    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+    return f", stopped after {span(stopped_at - began)}"
 
 
 def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str], reason: str) -> Line:
@@ -305,28 +291,27 @@ def waiting_lines(waits: int) -> Iterator[Line]:
         yield (Span(f"{waits} {many[0]} on you; `punchlist answer` shows {many[1]}.", "accent"),)
 
 
-# A live panel of agents at work: a card each, side by side as far as the terminal is wide.
+# The lists live, below one another.
 
 
-_GAP = 1
-_SLIMMEST = 25
-"""A card is at least this wide where several stand side by side."""
 _LONGEST_FEED = 12
 _LONGEST_LIST = 10
 """Items of a list that are shown; a longer one is folded around its focus."""
 
-_SLIMMEST_BAR = 6
-"""Cells of a bar beside which the percent is shown."""
+_SHORTEST_LIST = 2
+"""Items where there is too little room: the one at hand and the next."""
 
 _BEFORE = 2
 """Items shown before the focus of a list that is folded."""
+
+_LONGEST_BAR = 20
 
 
 class Frame(Struct, frozen=True):
     """The content of one picture. `rows` come with parents before children; `tick` turns the spinners.
 
-    `notes` stand in the upper edges of cards, by the number of their agent. `now` is the time to which the clock of an
-    item in progress runs. `caption_rows` are kept free for the caption, so that the cards stand still as it changes.
+    `notes` stand beside the names of agents, by their number. `now` is the time to which the clock of an item in
+    progress runs. `caption_rows` are kept free for the caption, so that the lists stand still as it changes.
     """
 
     title: str
@@ -346,7 +331,7 @@ _QUIET = frozenset({
 
 
 def find_news(events: Sequence[Event]) -> list[Event]:
-    """Return the events that say what the cards do not show: no calls, and a question without what it does to an item.
+    """Return the events that say what the lists do not show: no calls, and a question without what it does to an item.
 
     An item that was added is news if the agent did not add it itself.
     """
@@ -365,13 +350,14 @@ def find_news(events: Sequence[Event]) -> list[Event]:
 def frame_lines(frame: Frame, display: Display, height: int) -> list[Line]:
     """Return the picture, at most `height` lines of `display.columns` cells; the oldest of the feed is cut first."""
     columns = display.columns or 80
-    head = [*_head(frame, display, columns), ()]
-    cards = _cards(frame, display, columns, compact=False)
-    if len(head) + len(cards) > height:
-        cards = _cards(frame, display, columns, compact=True)
-    room = min(height - len(head) - len(cards) - 1, _LONGEST_FEED)
+    head = list(_head(frame, display, columns))
+    inner = replace(spin(display, frame.tick), columns=columns)
+    lists = list(_list_blocks(frame, inner, _LONGEST_LIST))
+    if len(head) + len(lists) > height:
+        lists = list(_list_blocks(frame, inner, _SHORTEST_LIST))
+    room = min(height - len(head) - len(lists) - 1, _LONGEST_FEED)
     feed = [cut((Span("  "), *line), columns, display.glyphs) for line in frame.feed[-room:]] if room > 0 else []
-    lines = [*head, *cards, *([()] if feed else []), *feed]
+    lines = [*head, *lists, *([()] if feed else []), *feed]
     return lines[:height]
 
 
@@ -392,64 +378,21 @@ def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
         yield (mark, Span(text, "accent"))
 
 
-def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> list[Line]:
-    """Return the agents at the top of the tree, each with its subagents in its card."""
-    families: list[list[tuple[int, ListRow]]] = []
+def _list_blocks(frame: Frame, display: Display, most: int) -> Iterator[Line]:
+    """Yield each list with its head, subagents below the agents that started them."""
+    glyphs = display.glyphs
     for depth, row in tree(frame.rows):
         if depth == 0:
-            families.append([])
-        families[-1].append((depth, row))
-    if not families:
-        return []
-    beside = min(len(families), max(1, (columns + _GAP) // (_SLIMMEST + _GAP)))
-    wide = (columns + _GAP) // beside - _GAP
-    lines: list[Line] = []
-    for first in range(0, len(families), beside):
-        bodies = [
-            _body(family, frame, display, wide - 4, compact=compact) for family in families[first : first + beside]
-        ]
-        tallest = max(len(body) for body in bodies)
-        drawn = [
-            _card(family[0][1], body, frame, display.glyphs, wide, tallest)
-            for family, body in zip(families[first : first + beside], bodies, strict=True)
-        ]
-        for first_part, *others in zip(*drawn, strict=True):
-            lines.append((*first_part, *(one for part in others for one in (Span(" " * _GAP), *part))))
-    return lines
-
-
-def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:
-    across, down, *corners = glyphs.frame
-    edge: Style = "warning" if row.mode == "plan" else "dim"
-    name = cut((Span(safe_line(row.agent), "bold"),), wide - 6, glyphs)
-    mode = (Span("plan mode", edge),) if row.mode == "plan" else ()
-    dot = (Span(f" {glyphs.dot} ", edge),) if mode and row.number in frame.notes else ()
-    fill = wide - 6 - cells(name)
-    note = cut((*mode, *dot, *frame.notes.get(row.number, ())), max(0, fill - 3), glyphs)
-    if cells(note):
-        rest = (Span(f"{across * (fill - cells(note) - 2)} ", edge), *note, Span(" ", edge))
-    else:
-        rest = (Span(across * fill, edge),)
-    top = (Span(f"{corners[0]}{across} ", edge), *name, Span(" "), *rest, Span(f"{across}{corners[1]}", edge))
-    bottom = (Span(corners[2] + across * (wide - 2) + corners[3], edge),)
-    inside = [*body, *([()] * (height - len(body)))]
-    side = Span(down, edge)
-    middle: list[Line] = [(side, Span(" "), *pad(line, wide - 4, glyphs), Span(" "), side) for line in inside]
-    return [top, *middle, bottom]
-
-
-def _body(
-    family: Sequence[tuple[int, ListRow]], frame: Frame, display: Display, wide: int, *, compact: bool
-) -> list[Line]:
-    inner = replace(spin(display, frame.tick), columns=wide)
-    lines: list[Line] = []
-    for depth, row in family:
-        if depth == 0:
-            lines.append(bar(row.todos, display.glyphs, wide))
-            lines.extend(_rows(row.todos, inner, frame.now, compact=compact))
-        else:
-            lines.extend(list(_child(row, inner, depth, frame.now))[: 1 if compact else None])
-    return lines
+            yield ()
+        margin = f" {'  ' * (depth - 1)}{glyphs.branch} " if depth else " "
+        name = Span(safe_line(row.agent), "accent" if depth else "bold")
+        done: Line = (Span("finished" if row.todos.revision else "", "dim"),)
+        if row.todos.progress.total:
+            done = bar(row.todos, glyphs)
+        mode = (Span("  plan mode", "warning"),) if row.mode == "plan" else ()
+        note = frame.notes.get(row.number, ())
+        yield display.cut((Span(margin, "dim"), name, Span("  "), *done, *mode, Span("  "), *note))
+        yield from _list_rows(row.todos, display, frame.now, 1 if depth else most, indent=2 * depth + 3)
 
 
 def spin(display: Display, tick: int) -> Display:
@@ -460,46 +403,24 @@ def spin(display: Display, tick: int) -> Display:
     return replace(display, glyphs=replace(display.glyphs, boxes=boxes))
 
 
-def _rows(todos: TodoList, display: Display, now: datetime | None, *, compact: bool) -> Iterator[Line]:
+def _list_rows(todos: TodoList, display: Display, now: datetime | None, most: int, *, indent: int) -> Iterator[Line]:
+    """Yield so many items around the one at hand; of a subagent only that one."""
     items = todos.items
     busy = todos.focus or next((item for item in items if item.is_open), items[-1] if items else None)
-    first, last = 0, len(items)
-    if busy is not None and (compact or len(items) > _LONGEST_LIST):
-        place, most = items.index(busy), 1 if compact else _LONGEST_LIST
-        first = max(0, min(place - (0 if compact else _BEFORE), len(items) - most))
-        last = first + most
-    if first and not compact:
-        yield (Span(f"+{first} before", "dim"),)
+    before = _BEFORE if most > _SHORTEST_LIST else 0
+    first = 0 if busy is None else max(0, min(items.index(busy) - before, len(items) - most))
+    margin, last = " " * indent, first + most
+    if first and before:
+        yield (Span(f"{margin}+{first} before", "dim"),)
     for item in items[first:last]:
-        yield item_line(item, display, remarks=False, now=now)
-        if not compact and (why := blocker_words(item)):
-            yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
-        if not compact and (grade := grade_word(item)) in DOUBTFUL:
-            yield (Span(" " * (len(display.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
-    following = next((item for item in items[last:] if item.status is Status.PENDING), None)
-    if compact and following is not None:
-        yield (Span("Next: ", "dim"), Span(safe_line(following.content), "dim"))
-    elif last < len(items):
-        yield (Span(f"+{len(items) - last} more", "dim"),)
+        yield item_line(item, display, indent=indent, now=now)
+    if last < len(items) and most > 1:
+        yield (Span(f"{margin}+{len(items) - last} more", "dim"),)
 
 
-def _child(row: ListRow, display: Display, depth: int, now: datetime | None) -> Iterator[Line]:
-    done, total, _ = row.todos.progress
-    margin = Span("  " * (depth - 1))
-    count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""
-    yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(safe_line(row.agent), "accent"), Span(count, "dim"))
-    busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
-    if busy is not None:
-        yield item_line(busy, display, indent=2 * depth, remarks=False, now=now)
-
-
-def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:
-    """Return the progress as a bar, as `done/total` and in percent."""
-    done, total, percent = todos.progress
-    count, share = f" {done}/{total}", f" {percent} %"
-    if len(count) + len(share) + _SLIMMEST_BAR <= wide:
-        count += share
-    room = max(1, wide - len(count))
+def bar(todos: TodoList, glyphs: Glyphs, style: Style = "focus") -> Line:
+    """Return the progress as a bar with a cell for each item, up to 20, and as `done/total`."""
+    done, total, _ = todos.progress
+    room = min(total, _LONGEST_BAR)
     full = room * done // total if total else 0
-    style: Style = "good" if total and done == total else "focus"
-    return (Span(glyphs.full * full, style), Span(glyphs.empty * (room - full), "dim"), Span(count, "bold"))
+    return (Span(glyphs.full * full, style), Span(glyphs.empty * (room - full), "dim"), Span(f" {done}/{total}"))

@@ -1,8 +1,6 @@
-"""Render the first screen, once or live: what waits on a person, the agents at work, idle and gone, what was done."""
+"""Render the first screen, once or live: the sessions in the groups of the brief, and the agents that do nothing."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Literal, TypeVar
@@ -11,11 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.grounding.offers import describe_offer
-from punchlist.core.overview import Offer, PersonWait, name_wait
-from punchlist.core.presence import PresenceState
+from punchlist.core.overview import PersonWait
+from punchlist.core.report import assemble_brief
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, pause_words, spin, tree, with_tasks
+from punchlist.terminal.brief import TITLES
+from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, mark_item, tree, with_tasks
 from punchlist.terminal.spans import (
     ASCII,
     Display,
@@ -27,365 +26,227 @@ from punchlist.terminal.spans import (
     cut,
     pack,
     pad,
-    plain,
     safe_line,
-    show_name,
 )
 from punchlist.text import for_terminal, width
-from punchlist.views.grades import Reasons, state_name
-from punchlist.views.now import AgentNow, DoneSince, Roster
+from punchlist.views import brief_groups
+from punchlist.views.findings import count_words, format_moment, span
+from punchlist.views.grades import Reasons, check_words
+from punchlist.views.now import AgentNow, Roster
 
-_WIDE: Final = 100
-"""Columns from which a bar is drawn, and names have more room."""
+_LEAST_SAID: Final = 30
+"""Cells that the sentence of a row has before its time gets any; its tail comes after both."""
 
-_NARROW: Final = 60
-"""Columns from which clocks have room."""
+_TIME: Final = 7
+"""Cells of a time: its first unit, `12 days`, or `07:13`."""
 
-_SHORTEST_TAIL: Final = 5
-_AGE: Final = 7
-_BAR: Final = 7
-_LONGEST_NAME: Final = 18
+_ENOUGH_SAID: Final = 50
+"""Cells of a sentence from which its tail may be shown too."""
+
 _MOST_IDLE: Final = 20
 """Rows of agents that need nobody; the others are counted."""
 
-_SECTIONS: Final[dict[PresenceState, str]] = {
-    "busy": "at work",
-    "idle": "idle",
-    "unknown": "unknown",
-    "gone": "ended",
+_TITLES: Final[dict[str, tuple[str, Style]]] = {
+    **TITLES,
+    "checked": ("Checked since you looked", "good"),
+    "idle": ("Idle", "bold"),
+    "ended": ("Ended", "bold"),
 }
-_WAITS: Final = {
-    "question": ("?", "?", "question"),
-    "plan": ("▤", "=", "plan"),
-    "item": ("⊘", "#", "blocked item"),
-    "task": ("⊘", "#", "waiting task"),
-    "flow": ("⊘", "#", "waiting flow"),
+_MARKS: Final[dict[str, tuple[str, str, Style]]] = {
+    "red": ("✗", "x", "bad"),
+    "failing": ("✗", "x", "bad"),
+    "failed": ("✗", "x", "bad"),
+    "unseen": ("·", ".", "plain"),
+    "work": ("▸", ">", "focus"),
+    "green": ("✓", "+", "good"),
+    "confirmed": ("★", "*", "good"),
+    "idle": ("○", "o", "dim"),
+    "unknown": ("?", "?", "dim"),
+    "stopped": ("–", "-", "dim"),
+    "gone": ("–", "-", "dim"),
 }
-"""The mark of what waits, in Unicode and in ASCII, and the word for it."""
+"""The mark of a row by its kind, in Unicode and in ASCII, and its style."""
+
+_QUOTES: Final = (ord("“"), ord("”"))
+_WAITING: Final = ("◆", "!", "warning")
+_LOOKING: Final = ("?", "?", "bad")
+_NOTHING: Final = assemble_brief((), (), (), (), after=0, until=0)
+
+Subject = AgentNow | PersonWait | brief_groups.BriefRow
+"""The subject of a row: a wait on a person, else the agent, else a session whose agent is not there any more."""
 
 
-class NowRow(Struct, frozen=True):
-    """The cells of one line. `tail` is cut first where there is too little room; `of` is what the line is about."""
+class NowRow(Struct, frozen=True, kw_only=True):
+    """The cells of one line. `tail` is cut first where there is too little room, then the time."""
 
-    of: AgentNow | PersonWait
+    of: Subject
+    row: brief_groups.BriefRow
+    agent: AgentNow | None
     mark: Span
-    word: str
-    """The meaning of the mark in a word, for readers who do not see its shape."""
-    name: str
-    headline: Line
-    age: str = ""
-    count: str = ""
-    share: float | None = None
-    clock: str = ""
-    began: datetime | None = None
-    """The time from which the clock counts; None if there is none."""
-    tail: Line = ()
-    offer: Offer | None = None
-    """The agent's item in progress, if it looks done."""
+    owner: brief_groups.RowOwner
+    said: Span
+    count: str
+    tail: Span
+    subagents: str
 
 
 class Section(Struct, frozen=True):
-    """Lines under one title; `number` is how many there are, with those that are not shown."""
+    """The rows of one group."""
 
-    title: str
-    number: int
+    name: str
     rows: Sequence[NowRow]
 
     @property
-    def more(self) -> int:
-        return self.number - len(self.rows)
+    def title(self) -> Line:
+        title, style = _TITLES[self.name]
+        helpers = sum(len(row.agent.subagents) + row.agent.more for row in self.rows if row.agent)
+        more = f", with {count_words(helpers, 'subagent')}" if helpers and self.name == "at_work" else ""
+        return (Span(title, style), Span(f" {len(self.rows)}{more}", "dim"))
 
 
 class Columns(Struct, frozen=True):
     """The width of each column; 0 for one that is left out."""
 
-    name: int
-    headline: int
-    bar: int
-    count: int
-    clock: int
+    name: int = 0
+    said: int = 0
+    count: int = 0
+    time: int = 0
+    tail: int = 0
 
 
 def now_lines(roster: Roster, display: Display) -> Iterator[Line]:
     """Yield the lines of the screen, each cut to the width of the display."""
-    sections = now_sections(roster, display.glyphs)
-    columns = lay_out(sections, display)
-    for section in sections:
-        yield rule_line(f"{section.title} {display.glyphs.dot} {section.number}", display)
-        for row in section.rows:
-            yield row_line(row, columns[section.title], display)
-        if section.more:
-            yield (Span(f"   and {section.more} more", "dim"),)
+    groups = brief_groups.group_sessions(_NOTHING, roster)
+    sections = list_sections(groups, roster, display.glyphs)
+    columns = lay_out([row for section in sections for row in section.rows], display)
+    for place, section in enumerate(sections):
+        if place:
+            yield ()
+        yield display.cut(section.title)
+        shown = section.rows[:_MOST_IDLE] if section.name in ("idle", "ended") else section.rows
+        for row in shown:
+            yield row_line(row, columns, roster.at, display)
+            if row.subagents:
+                yield subagent_line(row, columns, display)
+        if len(shown) < len(section.rows):
+            yield (Span(f"  and {len(section.rows) - len(shown)} more", "dim"),)
     if roster.done is not None and roster.done.items:
-        yield from done_lines(roster.done, roster.at, display)
+        said = ", ".join(f"{roster.done.items[grade]} {grade}" for grade in GRADES if roster.done.items.get(grade))
+        since = format_moment(roster.done.since, roster.at)
+        yield ()
+        yield display.cut((Span(f"Done since {since}", "bold"), Span(f"  {said}; punchlist brief --all", "dim")))
     if roster.waits:
         yield ()
         yield display.cut((Span("`punchlist answer` shows each in full, with the command that answers it.", "dim"),))
 
 
-def now_sections(roster: Roster, glyphs: Glyphs, *, most: int = _MOST_IDLE) -> list[Section]:
-    """Return the sections that hold anything, what needs the person first; at most so many rows of idle agents."""
-    asked = {(wait.session, wait.agent) for wait in roster.waits}
-    # Of an agent that waits for an answer on the board, its host says the same: it is one line.
-    waiting = [row for row in roster.agents if row.state == "waiting" and (row.list_session, row.agent) not in asked]
-    rows = [_waiting_row(row, show_name(row.name, glyphs), roster.at, glyphs) for row in waiting]
-    rows += [_wait_row(wait, show_name(wait.owner, glyphs) or wait.kind, roster.at, glyphs) for wait in roster.waits]
-    rows.sort(key=lambda row: (row.of.since or roster.at).timestamp())  # what waits longest comes first
-    sections = [Section("waits on you", len(rows), rows)]
-    for state, title in _SECTIONS.items():
-        found = [row for row in roster.agents if row.state == state]
-        shown = found if state == "busy" else found[:most]
-        rows = [_agent_row(row, show_name(row.name, glyphs), roster.at, glyphs) for row in shown]
-        sections.append(Section(title, len(found), rows))
-    return [section for section in sections if section.number]
+def list_sections(
+    groups: brief_groups.BriefGroups, roster: Roster, glyphs: Glyphs, *, has_keys: bool = False
+) -> list[Section]:
+    """Return the groups that hold anything, what needs the person first. Where keys answer, no command is shown."""
+    found = {name: rows for name, rows in brief_groups.join_rows(groups, roster).items() if rows}
+    return [Section(name, [_make_row(row, name, glyphs, has_keys) for row in rows]) for name, rows in found.items()]
+
+
+def _make_row(joined: brief_groups.JoinedRow, group: str, glyphs: Glyphs, has_keys: bool) -> NowRow:
+    row, wait, agent = joined.of, joined.wait, joined.agent
+    *signs, style = _MARKS.get(row.kind, _WAITING if group == "do_now" else _LOOKING)
+    return NowRow(
+        of=wait or agent or row,
+        row=row,
+        agent=agent,
+        mark=Span(signs[glyphs is ASCII], style),
+        owner=brief_groups.split_name(safe_line(row.name or row.kind)),
+        said=_say(joined, style, glyphs),
+        count=f"{agent.done}/{agent.total}" if agent and agent.total else "",
+        tail=Span("") if has_keys and wait else _find_tail(joined, group),
+        subagents=_name_subagents(agent) if agent and group == "at_work" else "",
+    )
+
+
+def _say(joined: brief_groups.JoinedRow, style: Style, glyphs: Glyphs) -> Span:
+    """Return the sentence of a row: that an item looks done, or what the brief says."""
+    wait, agent = joined.wait, joined.agent
+    if wait is not None:
+        return Span(safe_line(joined.sentence).translate(dict(zip(_QUOTES, glyphs.quotes, strict=True))))
+    if agent is not None and agent.offer is not None:
+        return Span(safe_line(describe_offer(agent.offer)), "good")
+    check = f" (check: {agent.focus_check})" if agent and agent.focus_check and joined.of.kind == "work" else ""
+    return Span(safe_line(joined.sentence + check), style if style in ("bad", "dim") else "plain")
+
+
+def _find_tail(joined: brief_groups.JoinedRow, group: str) -> Span:
+    """Return how to answer, or the last check of a session about which the sentence says nothing of it."""
+    if joined.wait is not None:
+        return Span(f"answer {safe_line(joined.wait.name)}", "dim")
+    if joined.of.kind == "permission":
+        return Span("in its window", "dim")
+    return _describe_check(joined.agent) if group in ("at_work", "idle", "ended") else Span("")
+
+
+def _describe_check(agent: AgentNow | None) -> Span:
+    if agent is None:
+        return Span("")
+    words = check_words(agent.session_state, safe_line(agent.check), agent.changes_since)
+    return Span(words, STATES.get(agent.session_state, "dim"))
+
+
+def _name_subagents(agent: AgentNow) -> str:
+    words = [f"{one.name} {one.done}/{one.total}" if one.total else one.name for one in agent.subagents]
+    return ", ".join([*words, f"+{agent.more}"] if agent.more else words)
 
 
 # Columns.
 
 
-def lay_out(sections: Sequence[Section], display: Display, *, clock: int = 0) -> dict[str, Columns]:
-    """Return the columns of each section. All agents stand in the same columns; clocks have room for `clock` cells."""
-    columns = display.columns or _WIDE + 20
-    every = [row for section in sections for row in section.rows]
-    waits = [row for row in every if row.age or isinstance(row.of, PersonWait)]
-    agents = [row for row in every if row not in waits]
-    found: dict[str, Columns] = {}
-    for section in sections:
-        alike = waits if section.rows[0] in waits else agents
-        # Where there is little room, the names of agents do not make way for the times of what waits.
-        named = every if columns >= _WIDE else alike
-        name = min(max(width(row.name) + _age_cells(row, clock) for row in named), columns // 3)
-        found[section.title] = _fit_columns(alike, name, columns, clock)
-    return found
+def lay_out(rows: Sequence[NowRow], display: Display) -> Columns:
+    """Return the columns of all rows. The sentence has 30 cells before a time is shown."""
+    columns = display.columns or 120
+    name = min(max((width(str(row.owner)) for row in rows), default=0), max(12, columns // 3))
+    count = max((len(row.count) for row in rows), default=0)
+    said = columns - name - 4 - (count + 2 if count else 0)
+    time = _TIME if said - _TIME - 2 >= _LEAST_SAID and any(row.row.at for row in rows) else 0
+    said -= time + 2 if time else 0
+    tail = max((width(row.tail.text) for row in rows), default=0)
+    longest = max((width(row.said.text) for row in rows), default=0)
+    if said - tail - 2 >= max(_LEAST_SAID, min(longest, _ENOUGH_SAID)):
+        said -= tail + 2
+    else:
+        tail = 0
+    return Columns(name, max(1, said), count, time, tail)
 
 
-def _age_cells(row: NowRow, clock: int) -> int:
-    """Return the cells of an age; where clocks run, as many as it has when it grows to `59 s` and `59m`."""
-    return max(width(row.age), _AGE if clock else 0) if row.age else 0
-
-
-def _fit_columns(rows: Sequence[NowRow], name: int, columns: int, least: int) -> Columns:
-    is_wide = columns >= _WIDE
-    count = max(len(row.count) for row in rows)
-    bar = _BAR + 1 if is_wide and count else 0
-    clock, tail = 0, 0
-    if columns >= _NARROW:
-        clock = max(len(row.clock) for row in rows)
-        clock = max(clock, least) if clock else 0
-        tail = min(max(cells(row.tail) for row in rows), columns // 4)
-    taken = 3 + name + bar + sum(2 + one for one in (count, clock, tail) if one) + 2
-    headline = max(12, min(columns - taken, max(cells(row.headline) for row in rows)))
-    return Columns(name, headline, bar, count, clock)
-
-
-def row_line(row: NowRow, columns: Columns, display: Display) -> Line:
+def row_line(row: NowRow, columns: Columns, now: datetime, display: Display) -> Line:
     """Return a row in its columns, cut to the width of the display."""
     glyphs = display.glyphs
-    # Where there is no room for both, the name makes way: of two agents that wait, the age tells which waits longer.
-    named = cut((Span(row.name, "bold"),), max(1, columns.name - width(row.age)), glyphs)
-    name = pad((*named, Span(row.age, "dim")), columns.name, glyphs)
-    start: Line = (row.mark, Span("  "), *name, Span("  "))
-    if not (columns.count or columns.clock or row.tail):
-        return display.cut((*start, *row.headline))
-    line: Line = (*start, *pad(row.headline, columns.headline, glyphs))
+    line: Line = (row.mark, Span(" "), *pad(_name_line(row.owner, glyphs), columns.name, glyphs), Span("  "))
+    line = (*line, *pad((row.said,), columns.said, glyphs))
     if columns.count:
-        bar = _draw_bar(row.share, glyphs) if columns.bar else ()
-        line = (*line, Span("  "), *bar, Span(f"{row.count:>{columns.count}}"))
-    if columns.clock:
-        line = (*line, Span(f"  {row.clock:>{columns.clock}}", "dim"))
-    room = (display.columns or EVERY) - cells(line) - 2
-    return display.cut((*line, Span("  "), *row.tail) if row.tail and room >= _SHORTEST_TAIL else line)
+        line = (*line, Span(f"  {row.count:>{columns.count}}", "dim"))
+    if columns.time:
+        line = (*line, Span(f"  {_short_time(row.row, now):>{columns.time}}", "dim"))
+    return display.cut((*line, Span("  "), row.tail) if columns.tail and row.tail.text else line)
 
 
-def _draw_bar(share: float | None, glyphs: Glyphs) -> Line:
-    if share is None:
-        return (Span(" " * (_BAR + 1)),)
-    full = int(_BAR * share)
-    style: Style = "good" if full == _BAR else "focus"
-    return (Span(glyphs.full * full, style), Span(glyphs.empty * (_BAR - full), "dim"), Span(" "))
+def subagent_line(row: NowRow, columns: Columns, display: Display, inset: int = 0) -> Line:
+    """Return the subagents of a row, below its sentence."""
+    sign = display.glyphs.branch if display.glyphs is ASCII else "⤷"
+    return display.cut((Span(" " * (columns.name + 4 + inset)), Span(f"{sign} {safe_line(row.subagents)}", "accent")))
 
 
-def rule_line(title: str, display: Display) -> Line:
-    """Return the line above a section."""
-    across = display.glyphs.frame[0]
-    columns = min(display.columns or 80, 120)
-    before = f"{across * 2} "
-    return (Span(before, "dim"), Span(title, "bold"), Span(f" {across * max(2, columns - len(title) - 4)}", "dim"))
+def _name_line(owner: brief_groups.RowOwner, glyphs: Glyphs) -> Line:
+    """Return a name: the project bold, the agent plain, the id dim. It is cut at its end, where the id is."""
+    dot = f" {glyphs.dot} " if owner.project and owner.agent else ""
+    return (Span(owner.project, "bold"), Span(f"{dot}{owner.agent}"), Span(f" {owner.id}" if owner.id else "", "dim"))
 
 
-# Rows.
-
-
-def refresh_row(row: NowRow, now: datetime, glyphs: Glyphs) -> NowRow:
-    """Return a row as it is at another time: its clock runs."""
-    if isinstance(row.of, PersonWait):
-        return _wait_row(row.of, row.name, now, glyphs)
-    draw = _waiting_row if row.of.state == "waiting" else _agent_row
-    return draw(row.of, row.name, now, glyphs)
-
-
-def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
-    *marks, word = _WAITS[wait.kind]
-    mark = Span(marks[glyphs is ASCII], "warning")
-    text = safe_line(name_wait(wait))
-    if wait.kind == "question":
-        text = f"{glyphs.quotes[0]}{text}{glyphs.quotes[1]}"
-    elif wait.kind == "plan":
-        text = f"Plan r{safe_line(wait.id)}: {safe_line(wait.title)}"
-    tail = Span(f"answer {safe_line(wait.name)}", "dim")
-    age = _age(wait.since, now, glyphs)
-    return NowRow(wait, mark, word, name, (Span(text),), age=age, began=wait.since, tail=(tail,))
-
-
-def _waiting_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
-    headline = (Span(safe_line(row.waits_for) or "waits for you"),)
-    tail = (Span("in its window", "dim"),)
-    mark, age = Span("!", "warning"), _age(row.since, now, glyphs)
-    return NowRow(row, mark, "waits on you", name, headline, age=age, began=row.since, tail=tail)
-
-
-def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
-    is_silent = row.silent_since is not None
-    is_busy = row.state == "busy"
-    # Only the clock of an agent at work runs; of any other the time is shown at which it stopped.
-    began = row.focus_since or row.since if is_busy and not is_silent else None
-    return NowRow(
-        of=row,
-        mark=_mark(row, glyphs),
-        word=_name_state(row),
-        name=name,
-        headline=_silence(row, now) if is_silent else _headline(row, glyphs),
-        count=f"{row.done}/{row.total}" if row.total else "",
-        share=row.done / row.total if row.total else None,
-        clock=format_age(began, now, exact=True) if is_busy else format_when(row.since, now),
-        began=began,
-        tail=tuple(_tail(row, now, glyphs)),
-        offer=row.offer,
-    )
-
-
-def _name_state(row: AgentNow) -> str:
-    if row.silent_since is not None:
-        return "hung" if row.hung else "silent"
-    return _SECTIONS[row.state]
-
-
-def _silence(row: AgentNow, now: datetime) -> Line:
-    """Return since when an agent is silent, and the call in which it hangs."""
-    words = f"silent since {format_age(row.silent_since, now)}"
-    if row.hung and row.doing:
-        words = f"hung: {safe_line(row.doing)}, {words}"
-    return (Span(words, "warning"),)
-
-
-def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
-    if row.silent_since is not None:
-        return Span("!", "warning")
-    if row.state == "busy":
-        return Span(glyphs.arrow, "focus")
-    marks = {"idle": ("○", "o"), "unknown": ("?", "?"), "gone": ("–", "-")}
-    return Span(marks[row.state][glyphs is ASCII], "dim")
-
-
-def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
-    """Return what an agent does: its item in progress, or that it looks done; without a list, its last call."""
-    if row.offer is not None:
-        return (Span(safe_line(describe_offer(row.offer)), "good"),)
-    if row.focus and row.state == "busy":
-        check = f" (check: {row.focus_check})" if row.focus_check else ""
-        return (Span(row.focus, "focus"), Span(check, "dim"))
-    if row.focus and row.stopped_at is not None:
-        return (Span(f"{glyphs.pause} {row.focus}{pause_words(row.focus_since, row.stopped_at)}", "dim"),)
-    if row.total:
-        following = row.focus or row.next
-        if following:
-            return (Span(f"next: {following}", "dim"),)
-        return (Span("all done" if row.done == row.total else safe_line(row.title), "dim"),)
-    said = safe_line(row.doing if row.state == "busy" and row.doing else row.title or row.doing)
-    words = f"no list {glyphs.dot} {said}" if said else "no list"
-    return (Span("no list", "dim"), Span(words.removeprefix("no list"), "plain" if row.state == "busy" else "dim"))
-
-
-def _tail(row: AgentNow, now: datetime, glyphs: Glyphs) -> Iterator[Span]:
-    """Yield the state of the session, what a silent agent did last, and its subagents."""
-    parts: list[Span] = []
-    if row.session_state == "red":
-        sign = "failed" if glyphs is ASCII else glyphs.boxes["failed"]
-        check = f": {row.check} {sign}" if row.check else ""
-        ago = f" {format_age(row.check_at, now)} ago" if row.check_at else ""
-        parts.append(Span(f"red{check}{ago}", "bad"))
-    elif row.session_state in STATES and row.session_state != "idle":
-        parts.append(Span(state_name(row.session_state, row.changes_since), STATES[row.session_state]))
-    if row.silent_since is not None and row.doing and not row.hung:
-        parts.append(Span(f"last: {safe_line(row.doing)}", "dim"))
-    parts.extend(_subagents(row, glyphs))
-    for place, part in enumerate(parts):
-        if place:
-            yield Span("  ")
-        yield part
-
-
-def _subagents(row: AgentNow, glyphs: Glyphs) -> Iterator[Span]:
-    sign = glyphs.branch if glyphs is ASCII else "⤷"
-    for one in row.subagents:
-        count = f" {one.done}/{one.total}" if one.total else ""
-        yield Span(f"{sign} {one.name}{count}", "accent")
-    if row.more:
-        yield Span(f"+{row.more}", "accent")
-
-
-def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Line]:
-    """Yield what was completed since the reader last looked."""
-    yield rule_line(done_title(done, now), display)
-    line: list[Span] = [Span("   ")]
-    dot = f" {display.glyphs.dot} "
-    for words, styles in ((done.sessions, STATES), (done.items, GRADES)):
-        known = [(name, words[name]) for name in styles if words.get(name) and name != "idle"]
-        for place, (name, number) in enumerate(known):
-            said = f"{number} {name}" if styles is GRADES else f"{state_name(name)} {number}"
-            if styles is STATES and place == 0:
-                said += " session" if number == 1 else " sessions"
-            line.append(Span(said if place == 0 else f"{dot}{said}", styles[name]))
-        line.append(Span("   "))
-    yield display.cut((*line, Span("punchlist brief --all", "dim")))
-
-
-def done_title(done: DoneSince, now: datetime) -> str:
-    """Return the title above what was completed: since when that is."""
-    since = done.since.astimezone()
-    when = f"{since:%H:%M}" if since.date() == now.astimezone().date() else f"{since:%d %b %H:%M}"
-    return f"done since you looked ({when})" if done.has_looked else f"done since {when}"
-
-
-# Names and times.
-
-
-def _age(since: datetime | None, now: datetime, glyphs: Glyphs) -> str:
-    return f" {glyphs.dot} {format_age(since, now)}" if since is not None else ""
-
-
-def format_age(since: datetime | None, now: datetime, *, exact: bool = False) -> str:
-    """Return how long ago a time was, in few characters: `12 s`, `4m`, `2h 5m`, `3d`; `exact`, `4m 14s`."""
-    if since is None:
+def _short_time(row: brief_groups.BriefRow, now: datetime) -> str:
+    """Return how long it lasts, or when it was, in at most seven cells: `7 h`, `14 min`, `07:13`, `Sun`, `3 Nov`."""
+    if row.at is None:
         return ""
-    seconds = max(0, int((now - since) / timedelta(seconds=1)))
-    if seconds < 60:
-        return f"{seconds} s"
-    if exact and seconds < 600 and seconds % 60:
-        return f"{seconds // 60}m {seconds % 60}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m"
-    if seconds < 86_400:
-        return f"{seconds // 3600}h {seconds % 3600 // 60}m"
-    return f"{seconds // 86_400}d"
-
-
-def format_when(at: datetime | None, now: datetime) -> str:
-    """Return a time of the day, with the weekday if it was on another day."""
-    if at is None:
-        return ""
-    local = at.astimezone()
-    return f"{local:%H:%M}" if local.date() == now.astimezone().date() else f"{local:%a %H:%M}"
+    if row.is_lasting:
+        return " ".join(span(max(now - row.at, timedelta())).split()[:2])
+    return (format_moment(row.at, now).rpartition(" ")[0] or format_moment(row.at, now))[:_TIME]
 
 
 # The screen live: agents with one selected, next to it or in its place a list, a plan or the help.
@@ -394,66 +255,63 @@ def format_when(at: datetime | None, now: datetime) -> str:
 PANE_COLUMNS: Final = 119
 """Cells from which the selected list stands next to the agents: 120 columns, of which the last is left free."""
 
-_LONGEST_BAR: Final = 60
-_LONGEST_LIST: Final = 7
-"""Lines of a list below its agent."""
+LEAST_LIST: Final = 4
+"""Lines for which a list is shown below the agents: an empty one, its head, and two of its items."""
 
-_CLOCK: Final = 6
-"""Cells of a clock, `9m 59s`: with fewer the columns would move as it runs."""
-
-EVERY: Final = 10_000
-_DOUBTS: Final = ("unseen", "unchecked")
+_DOUBTS: Final = ("unseen", "unchecked", None)
 _CLOSED: Final = frozenset({Status.COMPLETED, Status.CANCELLED})
 _KEYS: Final = (
     ("j k, arrows", "select; in a list or a plan: scroll"),
+    ("tab", "the next group"),
     ("enter", "answer what waits, or open the list"),
     ("p", "read a plan; then y approves, n rejects it"),
     ("a", "add an item to the list"),
     ("d", "mark the item in progress done"),
+    ("u", "undo your last change of the list"),
     ("y", "yes, it is done: the item that looks done, with the check as evidence"),
     ("e", "edit the list in $VISUAL or $EDITOR"),
     ("c", "continue: take over the open items of an agent that ended"),
+    ("s", "seen: what was checked and done until now is not shown again"),
     ("/", "filter; esc shows all again"),
-    ("ctrl+t", "lists below their agents; in a list, what is done"),
+    ("ctrl+t", "show what is done in lists item by item"),
     ("n", "notify me when an agent waits, ends, stalls or turns red"),
     ("esc", "back"),
     ("?", "this help"),
     ("q", "quit"),
 )
 _HINTS: Final = {
-    "agents": "enter open, p plan, a add, d done, e edit, / filter, ^t lists, n notify, ? help, q quit",
-    "list": "esc back, a add, d done, e edit, p plan, j k scroll, ^t done items, q quit",
+    "agents": "enter open, a add, d done, u undo, e edit, tab group, / filter, s seen, n notify, ? help, q quit",
+    "list": "esc back, a add, d done, u undo, e edit, p plan, j k scroll, ^t done items, q quit",
     "plan": "y approve, n reject, j k scroll, esc back, q quit",
     "help": "esc back, q quit",
     "empty": "n notify, ? help, q quit",
 }
 
 TopView = Literal["agents", "list", "plan", "help"]
-Subject = AgentNow | PersonWait
 SubjectKey = tuple[str, ...]
 _T = TypeVar("_T")
 
 
 class Detail(Struct, frozen=True):
-    """The selected agent in full: what it asks or proposes, and the lists of its session."""
+    """The selected row in full: what it asks or proposes, and the lists of its session."""
 
     title: str
+    row: NowRow | None = None
     text: str = ""
     rows: Sequence[ListRow] = ()
     hint: str = ""
     """How to attach it, if its list is a copy or there is none."""
     reasons: Reasons = {}
-    stopped_at: datetime | None = None
-    """When its agent stopped; None while that is at work."""
 
 
 class TopRows(Struct, frozen=True):
     """The rows of the agents' view in their columns, as long as neither the agents nor the width change."""
 
-    sections: Sequence[Section]
-    layout: Mapping[str, Columns]
-    waits: int
-    """How many rows wait on the person, with those that a filter hides."""
+    sections: Sequence[Section] = ()
+    layout: Columns = Columns()
+    numbers: Mapping[str, int] = {}
+    """How many rows each group has, with those that a filter hides."""
+    not_checked: str = ""
 
     @property
     def rows(self) -> list[NowRow]:
@@ -463,15 +321,14 @@ class TopRows(Struct, frozen=True):
 class TopFrame(Struct, kw_only=True):
     """The content of one picture. `prompt` is the question at the end, `typed` its answer so far."""
 
-    roster: Roster
     rows: TopRows
     now: datetime
     view: TopView = "agents"
     selected: SubjectKey | None = None
     filter: str = ""
     detail: Detail | None = None
-    lists: Mapping[SubjectKey, Sequence[ListRow]] | None = None
-    """The lists that are shown below their agents."""
+    lists: Sequence[tuple[NowRow, Sequence[ListRow]]] = ()
+    """The lists that are shown below the agents, as far as there is room."""
     nothing: Sequence[Line] = ()
     """The text where there is no agent."""
     is_expanded: bool = False
@@ -483,51 +340,43 @@ class TopFrame(Struct, kw_only=True):
     typed: str = ""
     feed: str = "live"
     tick: int = 0
-    """Turns the spinners."""
+    """Turns the spinner."""
 
 
 def key_of(subject: Subject) -> SubjectKey:
-    """Return what tells an agent or a wait from all others, and stays the same while it changes."""
+    """Return what tells an agent, a wait or a session from all others, and stays the same while it changes."""
     if isinstance(subject, PersonWait):
-        return ("wait", subject.kind, subject.session, subject.agent, subject.list, subject.id)
+        return ("wait", *subject.key)
+    if isinstance(subject, brief_groups.BriefRow):
+        return ("session", subject.project, subject.session, subject.agent)
     return ("agent", subject.host, subject.session, subject.agent)
 
 
-def find_rows(sections: Iterable[Section], words: str) -> list[Section]:
-    """Return the sections with the rows that hold all the words."""
-    wanted = words.lower().split()
-    found: list[Section] = []
-    for section in sections:
-        rows = [_drop_command(row) for row in section.rows if all(word in _text_of(row) for word in wanted)]
-        if rows:
-            found.append(Section(section.title, len(rows), rows))
-    return found
-
-
-def arrange_rows(roster: Roster, display: Display, words: str) -> TopRows:
+def arrange_rows(groups: brief_groups.BriefGroups, roster: Roster, display: Display, words: str) -> TopRows:
     """Return the rows that hold all the words, in columns for this width."""
-    sections = now_sections(roster, display.glyphs, most=EVERY)
-    waits = sum(section.number for section in sections if section.title == "waits on you")
-    found = find_rows(sections, words)
+    sections, wanted = list_sections(groups, roster, display.glyphs, has_keys=True), words.lower().split()
+    kept = [Section(one.name, [row for row in one.rows if _has_words(row, wanted)]) for one in sections]
+    found = [section for section in kept if section.rows]
     inner = replace(display, columns=_list_columns(display) - 2)
-    return TopRows(found, lay_out(found, inner, clock=_CLOCK), waits)
+    changes = [f"{one.name} {count_words(one.changes, 'change')}" for one in groups.not_checked]
+    return TopRows(
+        found,
+        lay_out([row for section in found for row in section.rows], inner),
+        {section.name: len(section.rows) for section in sections},
+        f" {display.glyphs.dot} ".join(changes),
+    )
 
 
 def _list_columns(display: Display) -> int:
-    """Return the cells that the agents have: all, or what the pane leaves."""
+    """Return the cells that the agents have: all, or what the pane leaves, which takes a third."""
     columns = display.columns or 80
-    return columns if columns < PANE_COLUMNS else columns * 3 // 5
+    return columns if columns < PANE_COLUMNS else columns - columns // 3 - 1
 
 
-def _drop_command(row: NowRow) -> NowRow:
-    """Leave out the command that answers: here a key does."""
-    return replace(row, tail=()) if isinstance(row.of, PersonWait) else row
-
-
-def _text_of(row: NowRow) -> str:
-    of = row.of
-    host = of.host if isinstance(of, AgentNow) else of.kind
-    return f"{row.name} {plain(row.headline)} {plain(row.tail)} {of.session} {host}".lower()
+def _has_words(row: NowRow, words: Sequence[str]) -> bool:
+    host = row.of.host if isinstance(row.of, AgentNow) else row.row.kind
+    text = f"{row.owner} {row.said.text} {row.tail.text} {row.row.session} {host}".lower()
+    return all(word in text for word in words)
 
 
 def top_lines(frame: TopFrame, display: Display, height: int) -> list[Line]:
@@ -549,13 +398,18 @@ def count_scroll(frame: TopFrame, display: Display, height: int) -> int:
 
 
 def _head(frame: TopFrame, display: Display) -> Line:
-    columns, glyphs, waits = display.columns or 80, display.glyphs, frame.rows.waits
-    busy = sum(one.state == "busy" for one in frame.roster.agents)
-    number = (Span(f"{waits} wait{'s' if waits == 1 else ''} on you", "warning" if waits else "dim"),)
-    left = (Span(" Punchlist  ", "bold"), *number, Span(f" {glyphs.dot} {busy} at work", "dim"))
+    columns, glyphs, numbers = display.columns or 80, display.glyphs, frame.rows.numbers
+    waits = numbers.get("do_now", 0)
+    said: list[Span] = [Span(f"{waits} wait{'s' if waits == 1 else ''} for you", "warning")] if waits else []
+    if looks := numbers.get("look_first"):
+        said.append(Span(f"{looks} to look at first", "bad"))
+    said.append(Span(f"{numbers.get('at_work', 0)} at work", "dim"))
+    parts = [part for one in said for part in (Span(f" {glyphs.dot} ", "dim"), one)][1:]
+    left: Line = (Span(" Punchlist  ", "bold"), *parts)
     if frame.filter:
         left = (*left, Span(f"  /{safe_line(frame.filter)}", "accent"))
-    right = (Span("*" if glyphs is ASCII else "●", "good"), Span(f" {frame.feed}", "dim"))
+    clock = f"  {frame.now.astimezone():%H:%M} "
+    right = (Span("*" if glyphs is ASCII else "●", "good"), Span(f" {frame.feed}{clock}", "dim"))
     gap = columns - cells(left) - cells(right)
     return cut((*left, Span(" " * gap), *right) if gap > 1 else left, columns, glyphs)
 
@@ -572,6 +426,8 @@ def _foot(frame: TopFrame, display: Display, height: int) -> list[Line]:
         return status
     is_empty = frame.view == "agents" and not frame.rows.sections and not frame.filter
     hints = _HINTS["empty" if is_empty else frame.view].split(", ")
+    if hints[0] == "enter open" and frame.selected is not None and frame.selected[0] == "wait":
+        hints[0] = "enter answer"
     while len(hints) > 2 and len("  ".join(hints)) >= columns:
         del hints[-3]  # the last two are the way to the others, and out
     return [cut((Span(f" {'  '.join(hints)}", "dim"),), columns, display.glyphs)]
@@ -594,17 +450,17 @@ def _prompt_lines(frame: TopFrame, display: Display, columns: int, most: int) ->
     return [*above, (*label, Span(typed), cursor)]
 
 
-# Agents.
+# Agents, and with room to spare their lists.
 
 
 def _agents_body(frame: TopFrame, display: Display, room: int) -> list[Line]:
     columns, wide = display.columns or 80, _list_columns(display)
-    left = _agent_lines(frame, display, wide, room)
+    left = _agent_lines(frame, replace(display, columns=wide), room)
     if wide == columns:
         return left
     inner = replace(display, columns=columns - wide - 3)
     right = [] if frame.detail is None else _pane(frame, frame.detail, inner, room)
-    edge = Span(f" {display.glyphs.frame[1]} ", "dim")
+    edge = Span(f" {display.glyphs.edge} ", "dim")
     lines: list[Line] = []
     for place in range(room):
         one = left[place] if place < len(left) else ()
@@ -613,56 +469,73 @@ def _agents_body(frame: TopFrame, display: Display, room: int) -> list[Line]:
     return lines
 
 
-def _agent_lines(frame: TopFrame, display: Display, columns: int, room: int) -> list[Line]:
+def _agent_lines(frame: TopFrame, display: Display, room: int) -> list[Line]:
     """Return the lines around the selected row. Only these are drawn: the others would take most of the time."""
-    sections = frame.rows.sections
-    if not sections:
-        if not frame.filter:
-            return [(), *(cut((Span("  "), *line), columns, display.glyphs) for line in frame.nothing)]
-        return [(), cut((Span(f'  Nothing matches "{safe_line(frame.filter)}".'),), columns, display.glyphs)]
-    inner = replace(display, columns=columns)
+    if not frame.rows.sections:
+        nothing = [(Span(f'Nothing matches "{safe_line(frame.filter)}".'),)] if frame.filter else frame.nothing
+        return [(), *(display.cut((Span("  "), *line)) for line in nothing)]
     drawn: list[Callable[[], Line]] = []
     chosen = 0
-    for section in sections:
-        title = f"{section.title} {display.glyphs.dot} {section.number}"
-        drawn.append(partial(rule_line, title, inner))
+    is_roomy = count_lines(frame.rows) <= room
+    for section in frame.rows.sections:
+        if is_roomy:
+            drawn.append(tuple)
+        drawn.append(partial(display.cut, (Span("  "), *section.title)))
         for row in section.rows:
-            key = key_of(row.of)
-            chosen = len(drawn) if key == frame.selected else chosen
-            drawn.append(partial(_draw_row, row, frame.rows.layout[section.title], frame, inner))
-            below = () if frame.lists is None else _short_list(frame, frame.lists.get(key, ()), row.of, inner)
-            drawn += [partial(inner.cut, line) for line in below]
-    done = frame.roster.done
-    if done is not None and done.items and not frame.filter and len(drawn) + 2 <= room:
-        drawn += [partial(inner.cut, line) for line in done_lines(done, frame.now, inner)]
-    return [inner.cut(draw()) for draw in _scroll(drawn, chosen - room // 2, room)]
+            chosen = len(drawn) if key_of(row.of) == frame.selected else chosen
+            drawn.append(partial(_draw_row, row, frame, display))
+            if row.subagents and is_roomy:
+                drawn.append(partial(subagent_line, row, frame.rows.layout, display, inset=2))
+        if section.name == "checked" and frame.rows.not_checked and is_roomy:
+            drawn.append(partial(display.cut, (Span(f"    Not checked: {safe_line(frame.rows.not_checked)}", "dim"),)))
+    lists = _list_blocks(frame, display, room - len(drawn))
+    return [draw() for draw in _scroll(drawn, chosen - room // 2, room)] + lists
 
 
-def _draw_row(row: NowRow, layout: Columns, frame: TopFrame, display: Display) -> Line:
-    glyphs, columns = display.glyphs, display.columns or 80
-    fresh = _drop_command(refresh_row(row, frame.now, glyphs))
-    if isinstance(row.of, AgentNow) and row.of.state == "busy" and row.of.silent_since is None:
-        fresh = replace(fresh, mark=Span(glyphs.spinner[frame.tick % len(glyphs.spinner)], "focus"))
-    line = row_line(fresh, layout, replace(display, columns=columns - 2))
-    if key_of(row.of) != frame.selected:
-        return (Span("  "), *line)
-    mark = ">" if glyphs is ASCII else "❯"
-    return (Span(plain(pad((Span(f"{mark} "), *line), columns, glyphs)), "selected"),)
+def count_lines(rows: TopRows) -> int:
+    """Return the lines that all rows take with their titles, an empty line before each, and their subagents."""
+    return (
+        sum(2 + len(section.rows) + sum(bool(row.subagents) for row in section.rows) for section in rows.sections) + 1
+    )
 
 
-def _short_list(frame: TopFrame, rows: Sequence[ListRow], of: Subject, display: Display) -> list[Line]:
-    stopped_at = of.stopped_at if isinstance(of, AgentNow) else None
-    inner = replace(spin(display, frame.tick), columns=(display.columns or 80) - 6)
+def _draw_row(row: NowRow, frame: TopFrame, display: Display) -> Line:
+    glyphs, is_selected = display.glyphs, key_of(row.of) == frame.selected
+    if is_selected and row.row.kind == "work":
+        row = replace(row, mark=Span(glyphs.spinner[frame.tick % len(glyphs.spinner)], "focus"))
+    line = row_line(row, frame.rows.layout, frame.now, replace(display, columns=(display.columns or 80) - 2))
+    sign = ">" if glyphs is ASCII else "❯"
+    return (Span(f"{sign} " if is_selected else "  ", "focus"), *line)
+
+
+def _list_blocks(frame: TopFrame, display: Display, room: int) -> list[Line]:
+    """Return lists with their heads, as many as there is room for; the last one may be cut."""
     lines: list[Line] = []
-    for depth, row in tree(rows):
-        if depth and row.todos.items:
-            name = f"{'  ' * (depth - 1)}{display.glyphs.branch} {safe_line(row.agent)}"
-            lines.append((Span(name, "accent"),))
-        folded = _fold(with_tasks(row).todos, inner, frame.now, keeps=0, stopped_at=stopped_at)
-        lines += [(Span("  " * depth), *line) for line in folded]
-    if len(lines) > _LONGEST_LIST:
-        lines = [*lines[: _LONGEST_LIST - 1], (Span(f"+{len(lines) - _LONGEST_LIST + 1} more: enter", "dim"),)]
-    return [(Span("      "), *line) for line in lines]
+    inner = replace(display, columns=(display.columns or 80) - 4)
+    for row, found in frame.lists:
+        left = room - len(lines)
+        if left < LEAST_LIST or not found:
+            break
+        name = cut((Span("  List of ", "bold"), *_name_line(row.owner, display.glyphs)), inner.columns, display.glyphs)
+        head = (*name, Span("  "), *_progress(with_tasks(found[0]).todos, row.agent, display.glyphs))
+        stopped_at = row.agent.stopped_at if row.agent else None
+        items: list[Line] = []
+        for depth, one in tree(found):
+            if depth:
+                items.append((Span(f"{'  ' * depth}{display.glyphs.branch} {safe_line(one.agent)}", "accent"),))
+            draw = list_lines if frame.is_expanded else _fold
+            items += draw(with_tasks(one).todos, inner, now=frame.now, stopped_at=stopped_at)
+        if len(items) > left - 2:
+            items = [*items[: left - 3], (Span(f"+{len(items) - left + 3} more", "dim"),)]
+        lines += [(), display.cut(head), *(display.cut((Span("    "), *item)) for item in items)]
+    return lines
+
+
+def _progress(todos: TodoList, agent: AgentNow | None, glyphs: Glyphs) -> Line:
+    """Return a bar, the count, and how the last check went."""
+    check = _describe_check(agent)
+    said = (Span(f" {glyphs.dot} ", "dim"), check) if check.text else ()
+    return (*bar(todos, glyphs, "bad" if check.style == "bad" else "focus"), *said)
 
 
 def _scroll(lines: list[_T], first: int, room: int) -> list[_T]:
@@ -687,9 +560,9 @@ def _detail_body(frame: TopFrame, display: Display) -> list[Line]:
 
 def _pane(frame: TopFrame, detail: Detail, display: Display, room: int) -> list[Line]:
     """Return a detail in so many lines; where it has more, completed items are folded too."""
-    lines = list(_detail_lines(frame, detail, display, is_folded=not frame.is_expanded))
+    lines = [(), *_detail_lines(frame, detail, display, is_folded=not frame.is_expanded)]
     if len(lines) > room and frame.is_expanded:
-        lines = list(_detail_lines(frame, detail, display, is_folded=True))
+        lines = [(), *_detail_lines(frame, detail, display, is_folded=True)]
     if len(lines) > room:
         lines = [*lines[: room - 1], (Span(f"+{len(lines) - room + 1} more lines: enter", "dim"),)]
     return lines
@@ -698,12 +571,15 @@ def _pane(frame: TopFrame, detail: Detail, display: Display, room: int) -> list[
 def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folded: bool) -> Iterator[Line]:
     columns, glyphs = display.columns or 80, display.glyphs
     yield cut((Span(detail.title, "bold"),), columns, glyphs)
+    if detail.row is not None:
+        yield from _state_lines(detail.row, frame.now, columns, says=not detail.text)
     if detail.text:
         yield ()
         for line in detail.text.split("\n"):
             clean = for_terminal(line).rstrip()
             yield from ((Span(part),) for part in pack([clean], columns, " ")) if clean else [()]
-    spun = spin(display, frame.tick)
+    agent = detail.row.agent if detail.row else None
+    stopped_at = agent.stopped_at if agent else None
     for depth, row in tree(detail.rows):
         todos = with_tasks(row).todos
         if not todos.items:
@@ -712,12 +588,10 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
         if depth:
             name = f"{'  ' * (depth - 1)}{glyphs.branch} {safe_line(row.agent)}"
             yield cut((Span(name, "accent"),), columns, glyphs)
-        yield bar(todos, glyphs, min(columns, _LONGEST_BAR))
+        yield display.cut(_progress(todos, None if depth else agent, glyphs))
         why = detail.reasons.get(row.number, NO_REASONS)
-        if is_folded:
-            yield from _fold(todos, spun, frame.now, reasons=why, stopped_at=detail.stopped_at)
-        else:
-            yield from list_lines(todos, spun, now=frame.now, reasons=why, stopped_at=detail.stopped_at)
+        draw = _fold if is_folded else list_lines
+        yield from draw(todos, display, now=frame.now, reasons=why, stopped_at=stopped_at)
     if not any(row.todos.items or row.tasks for row in detail.rows) and not detail.text:
         yield ()
         yield (Span("no list", "dim"),)
@@ -726,27 +600,38 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
         yield from ((Span(part, "dim"),) for part in pack([safe_line(detail.hint)], columns, " "))
 
 
+def _state_lines(row: NowRow, now: datetime, columns: int, *, says: bool) -> Iterator[Line]:
+    """Yield the sentence of a row in full, and since when or when it is so."""
+    at, lasts = row.row.at, row.row.is_lasting
+    when = "" if at is None else format_moment(at, now)
+    if at is not None and lasts:
+        when = f"since {when}, {span(now - at)}"
+    said = list(pack([row.said.text if says else "waits for you"], columns - 2, ""))
+    yield ()
+    for place, part in enumerate(said):
+        yield (row.mark if place == 0 else Span(" "), Span(f" {part}", row.said.style))
+    if when:
+        yield (Span(f"  {when}", "dim"),)
+
+
 def _fold(
     todos: TodoList,
     display: Display,
-    now: datetime,
     *,
-    keeps: int = 1,
+    now: datetime,
     reasons: Mapping[str, str] = NO_REASONS,
     stopped_at: datetime | None = None,
 ) -> Iterator[Line]:
-    """Yield a list with its completed items in one line, but for the last ones and those that fail."""
+    """Yield a list with its completed items in one line, but for the last one and those that fail."""
     closed = [item for item in todos.items if item.status in _CLOSED and item.grade != "failing"]
-    folded = closed[: len(closed) - keeps]
-    if len(folded) < 2 and keeps:
-        folded = []
+    folded = closed[:-1] if len(closed) > 2 else []
     if folded:
-        dropped = sum(item.status is Status.CANCELLED for item in folded)
-        counts = [(len(folded) - dropped, "done"), (dropped, "cancelled")]
+        done = [item for item in folded if item.status is Status.COMPLETED]
+        counts = [(len(done), "done"), (len(folded) - len(done), "cancelled")]
         words = ", ".join(f"{number} {word}" for number, word in counts if number)
-        worst = min((item.grade for item in folded if item.grade in _DOUBTS), key=_DOUBTS.index, default=None)
-        sign = display.glyphs.grades[worst] if worst else display.glyphs.boxes["completed"]
-        yield (Span(f"{sign} ", GRADES[worst] if worst else "good"), Span(words, "dim"))
+        doubtful = (item for doubt in _DOUBTS for item in done if item.grade == doubt)
+        worst = next(doubtful, (done or folded)[0])
+        yield (mark_item(worst, display.glyphs), Span(f" {words}", "dim"))
     kept = tuple(item for item in todos.items if item not in folded)
     phases = {item.phase_id for item in kept}
     shown = replace(todos, items=kept, phases=tuple(phase for phase in todos.phases if phase.id in phases))

@@ -3,8 +3,6 @@
 First the lines that reports and briefs begin with: sessions, Git, what waits on a person, what stopped or stalled.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
@@ -19,14 +17,15 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.report import ItemReport, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
+from punchlist.settings.environment import find_local_root
 from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, mark_item, own_check_words
-from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, plural, safe_line, show_name
-from punchlist.text import cut, fit, width
+from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, safe_line, show_name
+from punchlist.text import fit, plural, width
 from punchlist.text.shell import drop_cd
-from punchlist.views.findings import span, stall_words
+from punchlist.views.findings import count_words, span, stall_words
 from punchlist.views.grades import Explained, explain_grade, state_name, state_reason
 from punchlist.views.list_owners import SessionNames
-from punchlist.views.reports import Around, Changed, Changes, GitSummary, said_size
+from punchlist.views.reports import Around, GitSummary, said_size
 
 WAITING: Final = "Waiting on you"
 STOPPED: Final = "Stopped, stalled or looping"
@@ -40,7 +39,6 @@ MOST_FAILURES: Final = 3
 _MOST_SESSIONS: Final = 8
 _MOST_LINES: Final = 3
 _MARGIN: Final = 4
-_PLACE: Final = 40
 
 
 def first_lines(
@@ -79,10 +77,6 @@ def _wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
 
 
 # Words.
-
-
-def count_words(number: int, what: str, many: str = "") -> str:
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
 def name_task_list(name: str) -> str:
@@ -193,14 +187,7 @@ def stopped_words(around: Around) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def place_words(focus: str | None, running: str = "") -> str:
-    """Return where an agent is: in a call that still runs, else at an item; empty if neither is known."""
-    if running:
-        return f"in `{cut(running, _PLACE)}`"
-    return f'at "{cut(focus, _PLACE)}"' if focus else ""
-
-
-COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
+COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files")
 MOST_FILES: Final = 3
 """The most file names shown per item; the rest is counted."""
 
@@ -296,7 +283,7 @@ def item_words(entry: ItemReport) -> list[str]:
 
 def file_words(entry: ItemReport) -> list[str]:
     """Return the files that were touched, from the project's folder, three at most."""
-    names = [relative_path(path, entry.folder) or path for path in entry.tally.files]
+    names = [relative_path(path, find_local_root(entry.folder)) or path for path in entry.tally.files]
     more = len(names) - MOST_FILES
     return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
 
@@ -306,22 +293,6 @@ def evidence_words(match: Matched) -> str:
     return f"{match.kind}, {'held' if match.holds else 'seen' if match.is_seen else 'not seen'}"
 
 
-def change_words(changed: Changed | None) -> str:
-    """Return the number of lines that version control saw change."""
-    if changed is None or not (changed.files or changed.commits):
-        return ""
-    return f"+{changed.added:,} -{changed.removed:,} in {count_words(changed.files, 'file')}"
-
-
-def changed_words(changed: Changed | None) -> str:
-    """Return the number of changed lines and of commits."""
-    said = change_words(changed)
-    if changed is None or not changed.commits:
-        return said
-    shared = f" ({changed.shared} shared with others)" if changed.shared else ""
-    return f"{said}, {count_words(len(changed.commits), 'commit')}{shared}"
-
-
 def total_words(totals: Totals) -> list[tuple[str, str]]:
     """Return the totals, each with its name."""
     done = f"{totals.completed} of {totals.items - totals.cancelled} done"
@@ -329,14 +300,15 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
     grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
     if totals.unjudged:
         grades += f"; {totals.unjudged} not judged, because no tool calls were reported"
-    work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
+    active = f", {span(totals.active)} active" if totals.active >= _MOMENT else ""
+    work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed{active}"
     return [("items", items), ("grades", grades), ("work", work)]
 
 
 # For a terminal.
 
 
-def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
+def report_lines(report: Report, around: Around, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
     """Yield the totals, the state of the work, and each item under its agent with all that is known of it.
 
     With `columns`, lines fit into them: only an item's text is cut.
@@ -358,12 +330,12 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         for one in group:
             is_last = one is group[-1]
             yield from _item_lines(one, glyphs, columns, is_alone=len(group) == 1)
-            for parts, between in _details(one, changes, glyphs, is_last=is_last, is_alone=len(group) == 1):
+            for parts, between in _details(one, glyphs, is_last=is_last, is_alone=len(group) == 1):
                 yield from _indent(parts, between, columns)
     if report.elsewhere:
         yield ()
         yield (Span("Beside the lists", "bold"),)
-    for of, tally in report.elsewhere.items():
+    for of, tally in report.elsewhere:
         yield (
             Span(f"  {show_name(around.names.name(of.session, of.agent), glyphs)}, {safe_line(item_label(of.item))}"),
         )
@@ -398,9 +370,7 @@ def _item_lines(entry: ItemReport, glyphs: Glyphs, columns: int, *, is_alone: bo
         yield from _indent([reason], "", columns)
 
 
-def _details(
-    entry: ItemReport, changes: Changes, glyphs: Glyphs, *, is_last: bool, is_alone: bool
-) -> Iterator[tuple[list[str], str]]:
+def _details(entry: ItemReport, glyphs: Glyphs, *, is_last: bool, is_alone: bool) -> Iterator[tuple[list[str], str]]:
     """Yield what else is known of an item: groups of words, and the text between them.
 
     The last item of a batch has what all of them share.
@@ -411,7 +381,7 @@ def _details(
     if is_last:
         reason = [] if is_alone and found.name else [found.reason]
         yield [part for part in (*reason, *found.remarks) if part], dot
-    said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *(item_words(entry) if is_last else ())]
+    said = [span(entry.elapsed), *(item_words(entry) if is_last else ())]
     yield [part for part in said if part], dot
     files = file_words(entry) if is_last else []
     if files:
@@ -429,7 +399,7 @@ def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
 # As Markdown.
 
 
-def report_markdown(report: Report, around: Around, changes: Changes) -> str:
+def report_markdown(report: Report, around: Around) -> str:
     """Return the totals, and a table for each agent, in which no text of a board is markup."""
     lines = ["# Work report", "", *(f"- {name}: {_escape(value)}" for name, value in total_words(report.totals))]
     for one in report.sessions:
@@ -459,12 +429,11 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
             span(entry.elapsed),
             ", ".join(item_words(entry)),
             ", ".join(file_words(entry)),
-            changed_words(changes.get(entry.subject)),
         ]
         lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
-    for of, tally in report.elsewhere.items():
+    for of, tally in report.elsewhere:
         name = f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}"
         lines.append(f"- {_escape(name)}: {_escape(', '.join(tally_words(tally)))}")
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"

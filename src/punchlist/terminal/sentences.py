@@ -1,7 +1,5 @@
 """Write events as sentences: lists, plans, tasks and flows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -9,6 +7,7 @@ from typing import Any, Final, cast
 
 from punchlist.core.events import Event
 from punchlist.core.overview import STALLS
+from punchlist.core.programs import name_agent
 from punchlist.terminal.spans import Glyphs, quote, safe_line
 from punchlist.views.findings import finding_words
 
@@ -30,7 +29,7 @@ _DEEDS = {
     "agent.state": "is {state}",
     "agent.usage": "has used {input} tokens, {cached} from the cache, and written {output}",
     "agent.spawned": "started the agent {child}",
-    "finding.cleared": "gives no more cause for concern ({detector})",
+    "finding.cleared": "works as usual again",
     "transcript.write": "had written an earlier list, found in {source}",
     "mode.changed": "left plan mode",
     "mode.refused": "was refused {tool} in plan mode",
@@ -42,6 +41,11 @@ _DEEDS = {
     "session.continued": "continues the session, which was begun with {from}",
     "session.copied": "began as a copy of session {source}",
     "session.moved": "came over from session {source}",
+    "token.created": "made the token {name}, with the scope {scope}",
+    "token.renewed": "renewed the token {name}",
+    "token.revoked": "revoked the token {name}",
+    "token.signed_in": "signed in with a link for {name}",
+    "board.pruned": "was deleted with its session or project",
     "tool.started": "began a call of {name}",
     "tool.finished": "ended a call of {name}",
     "tool.updated": "is at a call of {name}: {preview}",
@@ -121,14 +125,17 @@ _BY_ITSELF = {
     "task.cancelled": "{task} was cancelled, as asked",
 }
 """Events that come with the time have no author."""
-_MISSING: Final = {"name": "a tool", "kind": "guidance", "characters": "0"}
+_MISSING: Final = {"name": "a tool", "kind": "guidance", "characters": "0", "input": "0", "output": "0", "cached": "0"}
 """The words for fields that an event may lack."""
 
 
-def sentence(event: Event, glyphs: Glyphs) -> str:
-    """Return an event without its time: `main started “Run tests”`. Unknown kinds are named as they are."""
-    agent = safe_line(event.agent or "")
-    author = safe_line(event.by) or agent or "someone"
+def sentence(event: Event, glyphs: Glyphs, host: str = "") -> str:
+    """Return an event without its time: `main started “Run tests”`. Unknown kinds are named as they are.
+
+    The first agent of a program is called by the program's name, if its `host` is given.
+    """
+    agent = safe_line(name_agent(event.agent or "", host))
+    author = safe_line(name_agent(event.by, host)) or agent or "someone"
     if event.kind.startswith("agent."):
         author = agent or author  # a person may have brought the news
     other = f" of {agent}" if agent and agent != author else ""
@@ -178,8 +185,6 @@ def _choose_deed(kind: str, data: Mapping[str, Any]) -> str:
             return "failed"
         case "finding.cleared" if data.get("detector") in STALLS:
             return "is no longer silent"
-        case "finding.cleared" if data.get("subject"):
-            return "gives no more cause for concern ({detector}) about {subject}"
         case "agent.spawned" if data.get("label"):
             return "started the agent {child} ({label})"
         case "mode.changed" if data.get("mode") == "plan":

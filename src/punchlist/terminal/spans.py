@@ -3,17 +3,14 @@
 Every text from a board was written by a model: it goes through `safe_line` on its way to a terminal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from punchlist.text import fit, for_terminal, width
 
-Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent", "selected"]
+Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent"]
 _T = TypeVar("_T")
 
 
@@ -26,10 +23,7 @@ Line = tuple[Span, ...]
 
 
 class Glyphs(Struct, frozen=True):
-    """The signs of one character set. `boxes` has one per status, `grades` one per grade.
-
-    `frame` is ─ │ and the corners ╭ ╮ ╰ ╯.
-    """
+    """The signs of one character set. `boxes` has one per status, `grades` one per grade: ● is done and not judged."""
 
     boxes: dict[str, str]
     grades: dict[str, str]
@@ -42,14 +36,14 @@ class Glyphs(Struct, frozen=True):
     branch: str
     full: str
     empty: str
-    frame: tuple[str, str, str, str, str, str]
+    edge: str
     spinner: str
 
 
 _BOXES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
 _GRADES = ("verified", "failing", "unchecked", "unseen", "confirmed")
 UNICODE = Glyphs(
-    boxes=dict(zip(_BOXES, "○▸⊘✓✗⊟", strict=True)),
+    boxes=dict(zip(_BOXES, "○▸⊘●✗⊟", strict=True)),
     grades=dict(zip(_GRADES, "✓✗?·★", strict=True)),
     ellipsis="…",
     quotes=("“", "”"),
@@ -60,11 +54,11 @@ UNICODE = Glyphs(
     branch="└",
     full="━",
     empty="─",
-    frame=("─", "│", "╭", "╮", "╰", "╯"),
+    edge="│",
     spinner="⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏",
 )
 ASCII = Glyphs(
-    boxes=dict(zip(_BOXES, ("[ ]", "[>]", "[!]", "[x]", "[f]", "[-]"), strict=True)),
+    boxes=dict(zip(_BOXES, ("[ ]", "[>]", "[!]", "[o]", "[f]", "[-]"), strict=True)),
     grades=dict(zip(_GRADES, ("[x]", "[f]", "[?]", "[.]", "[*]"), strict=True)),
     ellipsis="...",
     quotes=('"', '"'),
@@ -75,7 +69,7 @@ ASCII = Glyphs(
     branch="\\",
     full="#",
     empty=".",
-    frame=("-", "|", "+", "+", "+", "+"),
+    edge="|",
     spinner="|/-\\",
 )
 
@@ -191,16 +185,3 @@ def walk_tree(
         depth, row = waiting.pop()
         yield depth, row
         waiting.extend((depth + 1, child) for child in reversed(children.get(key(row), [])))
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def ago(at: datetime, now: datetime) -> str:
-    """Return how long ago a time was, in the largest unit that fits."""
-    seconds = max(0, int((now - at).total_seconds()))
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{plural(seconds // size, unit)} ago"
-    return "just now"

@@ -1,7 +1,5 @@
 """Render durable tasks: one row each, a card with all facts about one, and the graph of dependencies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,8 +11,9 @@ from typing import Any
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
 from punchlist.core.todo import Status
 from punchlist.terminal.lists import GRADES, STYLES
-from punchlist.terminal.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
+from punchlist.terminal.spans import Display, Glyphs, Line, Span, Style, cells, safe_line, walk_tree
 from punchlist.text import fit, for_terminal
+from punchlist.views.findings import ago, until_words
 
 _MOST_NAMED = 5
 _DEEPEST = 20
@@ -93,17 +92,6 @@ def wait_words(wait: Wait | None, now: datetime) -> str:
     return f"waits for {safe_line(wait.topic or '')} {safe_line(wait.correlation_id or '')}"
 
 
-def until_words(at: datetime, now: datetime) -> str:
-    """Return how far away a time is, in the largest unit of which there are at least two, rounded."""
-    seconds = (at - now).total_seconds()
-    if seconds <= 0:
-        return "now"
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return f"in {plural(round(seconds / size), unit)}"
-    return f"in {plural(max(1, round(seconds)), 'second')}"
-
-
 def task_lines(tasks: Sequence[Task], display: Display, now: datetime) -> Iterator[Line]:
     """Yield a row for each task, those that are part of another below it."""
     return _draw_rows(tasks, lambda task: task.parent, display, now)
@@ -144,8 +132,8 @@ def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
         yield display.cut(line)
     for check in task.checklist:
         box = display.glyphs.boxes["completed" if check.done else "pending"]
-        text = Span(safe_line(check.text), "dim" if check.done else "plain")
-        yield display.cut((Span("    "), Span(f"{box} ", "good" if check.done else "plain"), text))
+        line = Span(f"{box} {safe_line(check.text)}", "dim" if check.done else "plain")
+        yield display.cut((Span("    "), line))
     if task.description:
         yield ()
         for line in for_terminal(task.description, lines=True).splitlines():

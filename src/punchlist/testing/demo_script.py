@@ -1,7 +1,5 @@
 """The script of the demo: three agents with subagents at work on a board, scene by scene."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +12,14 @@ from punchlist.core.commands import Target
 from punchlist.settings.environment import Folder
 
 PERSON = "you"
+
+
+STORY_ITEM = "Run the tests"
+_STORY = (
+    "The builder called this done while pytest failed, 1 of 12. The board had seen the run: failing.",
+    "It changed src/parser.py and ran pytest again: 12 passed.",
+    "The grade followed by itself, and the builder was not asked: verified.",
+)
 
 
 class Scene(Struct, frozen=True):
@@ -49,7 +55,7 @@ class Troupe:
         yield Scene(
             lambda: self._todo(self.writer, set=["Update the guide", "Write the notes", "Check the links"]), 1.0
         )
-        yield Scene(self._spawn_explorer, 2.0, "A subagent gets a list of its own, below the agent that started it.")
+        yield Scene(self._spawn_explorer, 1.4, "A subagent gets a list of its own, below the agent that started it.")
         yield Scene(lambda: self._todo(self.tester, done="1"), 1.0, "Work goes on. Whoever finishes an item moves on.")
         yield Scene(lambda: self._explorer_writes("trace"), 1.0)
         started = [
@@ -60,7 +66,7 @@ class Troupe:
         yield Scene(lambda: self._todo(self.writer, set=[*started, "Check the links"]), 1.8, caption)
         append = do.Append((do.Entry(content="Bump the version"),))
         yield Scene(
-            lambda: self.builder.edit(append, by=PERSON), 2.0, "You add an item by hand, while the agent is at work."
+            lambda: self.builder.edit(append, by=PERSON), 1.5, "You add an item by hand, while the agent is at work."
         )
         caption = "The agent rewrites its whole list and knows nothing of your item: it stays all the same."
         yield Scene(lambda: self._builder_writes("fix"), 1.8, caption)
@@ -92,7 +98,15 @@ class Troupe:
         hold = do.Block(Target(item=last, by="id"), "your review", PERSON)
         yield Scene(lambda: self._todo(self.writer, done="3"), 0.5)
         caption = "All is done but one item, and it says what it waits for. That is a punch list."
-        yield Scene(lambda: self.builder.edit(hold, by=PERSON), 0.8, caption)
+        yield Scene(lambda: self.builder.edit(hold, by=PERSON), 1.0, caption)
+        caption = f"Open “{STORY_ITEM}”: it was called done while it failed, and nobody had to find out."
+        yield Scene(self._tell_story, 1.3, caption)
+
+    def _tell_story(self) -> None:
+        """Write down what became of the item that was failing, in sentences, where it is opened."""
+        told = next(item for item in self.builder.todos.items if item.content == STORY_ITEM)
+        notes = [do.Note(Target(item=told.id, by="id"), words) for words in _STORY]
+        self.builder.edit(notes, by=PERSON)
 
     # What the agents say.
 
@@ -103,7 +117,7 @@ class Troupe:
     _BUILDING = (
         ("find", "Find the bug", "Finding the bug"),
         ("fix", "Fix the parser", "Fixing the parser"),
-        ("test", "Run the tests", "Running the tests"),
+        ("test", STORY_ITEM, "Running the tests"),
         ("request", "Open a pull request", "Opening a pull request"),
     )
     _EXPLORING = (("read", "Read the logs", "Reading the logs"), ("trace", "Trace the token", "Tracing the token"))

@@ -70,6 +70,11 @@ def repair(text: str) -> str:
     return text
 
 
+def repair_key(text: str) -> str:
+    """Return a name or an id as every database takes it: repaired, and without NUL."""
+    return repair(text).replace("\0", "\ufffd")
+
+
 def _scrub(text: str, *, lines: bool) -> Cleaned:
     repaired = repair(text)
     removed: set[str] = set()
@@ -303,6 +308,11 @@ def width(text: str) -> int:
     if text.isascii() and text.isprintable():
         return len(text)
     return sum(_cluster_cells(cluster) for cluster in graphemes(text))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 item`, `2 items`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def fit(text: str, cells: int, mark: str = "…") -> str:

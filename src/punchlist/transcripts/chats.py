@@ -57,7 +57,7 @@ def read_facts(message: dict[str, Any]) -> Iterator[steps.Fact]:
     match message.get("role"):
         case "user":
             if not is_said_by_host(text_of(content)):
-                yield steps.UserTurn(at=at)
+                yield steps.UserTurn(at=at, text=text_of(content))
         case "assistant":
             given = message.get("tool_calls")
             calls = objects(decode(given) if isinstance(given, str) else given)

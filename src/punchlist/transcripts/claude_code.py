@@ -61,7 +61,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
     if kind == "assistant" and message.get("stop_reason") == "end_turn":
         yield steps.TurnEnd(at=origin.at, agent=origin.agent)
     if kind == "user" and not results and origin.agent == MAIN and _is_said_by_user(record):
-        yield steps.UserTurn(at=origin.at)
+        yield steps.UserTurn(at=origin.at, text=text_of(message.get("content")))
 
 
 def _read_outcome(block: dict[str, Any], data: Any, origin: Origin) -> Iterator[CallOutcome]:
@@ -192,9 +192,8 @@ def find_subagents(source: str, _session: str | None) -> Iterator[tuple[str, ste
 
 
 TOOLS = ("TaskCreate", "TaskUpdate")
-STEPS = steps.StepFormat(
+FORMAT = LineFormat(
     dialect="claude-code",
-    read_facts=read_facts,
     writers=frozenset({TOOL, *TOOLS}),
     read_write=read_write,
     logs=(
@@ -203,9 +202,6 @@ STEPS = steps.StepFormat(
     ),
     read_start=read_start,
     find_subagents=find_subagents,
-)
-FORMAT = LineFormat(
-    dialect="claude-code",
     tool=TOOL,
     needles=(b'"TodoWrite"',),
     answers=(b'"tool_result"',),

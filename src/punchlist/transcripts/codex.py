@@ -33,7 +33,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             if (cwd := path(payload.get("cwd"))) is not None:
                 yield steps.FolderChange(cwd)
         case "event_msg", "user_message":
-            yield steps.UserTurn(at=at)
+            yield steps.UserTurn(at=at, text=text_of(payload.get("message")))
         case "event_msg", "task_started" | "turn_started":
             yield steps.TurnStart(at)
         case "event_msg", "task_complete" | "turn_complete" | "turn_aborted":
@@ -143,18 +143,14 @@ def find_subagents(source: str, thread: str | None) -> Iterator[tuple[str, steps
             yield file, steps.SubagentStart(agent=head.agent, name=_read_nickname(first))
 
 
-STEPS = steps.StepFormat(
+FORMAT = LineFormat(
     dialect="codex",
-    read_facts=read_facts,
     writers=frozenset({TOOL}),
     read_write=read_write,
     logs=(r"(.+/)?rollout-[^/]*\.jsonl(\.zst)?",),
     read_owner=lambda first: read_head([first], (), "").origin,
     read_start=read_start,
     find_subagents=find_subagents,
-)
-FORMAT = LineFormat(
-    dialect="codex",
     tool=TOOL,
     needles=(b'"update_plan"',),
     answers=(b'"function_call_output"',),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from punchlist.errors import InvalidInput, PunchlistError, TranscriptError, TranscriptUnknown, UnknownName
 from punchlist.transcripts import chats, claude_code, codex, gemini, oh_my_pi, openclaw, stores
 from punchlist.transcripts.decoding import decode, fields, name, record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, open_compressed, read_file
+from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, read_file, select_lines
 from punchlist.transcripts.log_files import COMPRESSED, Log, read_first, read_records
 from punchlist.transcripts.steps import (
     CallEnd,
@@ -37,11 +37,11 @@ LINES: Mapping[str, LineFormat] = {
 LOGS: Mapping[str, StepFormat] = {
     form.dialect: form
     for form in (
-        claude_code.STEPS,
-        codex.STEPS,
+        claude_code.FORMAT,
+        codex.FORMAT,
         gemini.STEPS,
         gemini.QWEN_STEPS,
-        oh_my_pi.STEPS,
+        oh_my_pi.FORMAT,
         openclaw.STEPS,
         chats.STEPS,
         stores.OPENCODE_STEPS,
@@ -89,7 +89,7 @@ def _open_file(path: str, format: str | None) -> Transcript:
         return _open_store(path, format)
     if path.endswith(COMPRESSED):
         form = LINES.get(format or "") or LINES[_guess_format(read_first(path), path)]
-        return open_compressed(path, form)
+        return hold_records(select_lines(path, form), form, path)
     if os.path.isdir(path):
         raise TranscriptError(path=path, problem="it is a folder; name a file in it")
     if (form := LINES.get(format or "")) is not None and not path.endswith(".json"):

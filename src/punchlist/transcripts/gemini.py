@@ -24,8 +24,8 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
         at = moment(message.get("timestamp"))
         if message.get("type") == "user":
             yield steps.MessageTime(at, is_again=bool(again))
-            if not is_said_by_host(text_of(message.get("content"))):
-                yield steps.UserTurn(at=at)
+            if not is_said_by_host(text := text_of(message.get("content"))):
+                yield steps.UserTurn(at=at, text=text)
         elif message.get("type") == "gemini":
             yield steps.MessageTime(at, is_again=bool(again))
             yield from _read_answer(message, at)
@@ -50,8 +50,8 @@ def read_qwen_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
         yield steps.FolderChange(cwd)
     match record.get("type"):
         case "user":
-            if record.get("subtype") is None and not is_said_by_host(text_of(parts)):
-                yield steps.UserTurn(at=at)
+            if record.get("subtype") is None and not is_said_by_host(text := text_of(parts)):
+                yield steps.UserTurn(at=at, text=text)
         case "assistant":
             if used := object_at(record, "usageMetadata"):
                 yield steps.TokenReport(
@@ -73,15 +73,11 @@ def read_qwen_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
 def _read_outcome(call_id: Any, parts: list[dict[str, Any]], status: str, at: datetime | None) -> Iterator[CallOutcome]:
     key, is_error = call_key(call_id), _ENDS.get(status)
     if key is not None:
-        result = _read_responses(parts)
+        answers = [object_at(part, "functionResponse", "response") for part in parts]
+        found = (answer.get("output", answer.get("error")) for answer in answers)
+        texts = [one.removeprefix("<untrusted_context>\n") for one in found if isinstance(one, str)]
+        result = "\n".join(texts) if texts else None
         yield CallOutcome(key, result, is_error=is_error if result else is_error or None, origin=Origin(at=at))
-
-
-def _read_responses(parts: list[dict[str, Any]]) -> str | None:
-    answers = [object_at(part, "functionResponse", "response") for part in parts]
-    found = (answer.get("output", answer.get("error")) for answer in answers)
-    texts = [one.removeprefix("<untrusted_context>\n") for one in found if isinstance(one, str)]
-    return "\n".join(texts) if texts else None
 
 
 STEPS = steps.StepFormat(

@@ -1,33 +1,22 @@
 """Read transcripts of one record per line: find the lists in them, and pair calls with their outcomes.
 
 A call's outcome is the first one of its id after it, up to the next call of that id; ids may be any text and come
-again. All searches together read the file a few times at most, so that a hostile file costs no more than a long one.
+again. The latest list is looked for in a piece at the end of the file, then in a larger one: of a gigabyte two
+megabytes are read as a rule.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.transcripts import log_files
 from punchlist.transcripts.decoding import encode, fields, name, record
-from punchlist.transcripts.log_files import (
-    FIRST,
-    LINE_COST,
-    Allowance,
-    Line,
-    Log,
-    MemoryLog,
-    Needles,
-    find_sessions,
-    holds,
-    read_lines,
-)
-from punchlist.transcripts.steps import Fact
+from punchlist.transcripts.steps import StepFormat
 from punchlist.transcripts.values import (
     MAIN,
     CallOutcome,
@@ -42,6 +31,9 @@ from punchlist.transcripts.values import (
 )
 
 _HEAD = 4096
+_RECENT = 1 << 21
+"""Bytes at the end of a file in which the latest list is looked for first; then in 16 times as many."""
+
 _MOST_KEPT = 1 << 25
 """Bytes kept of a compressed file: decoded, a hostile line takes twenty times its length."""
 
@@ -54,7 +46,7 @@ class Link(NamedTuple):
     is_root: bool = False
 
 
-def read_branch(log: Log, read_link: Callable[[bytes], Link]) -> Iterator[Line]:
+def read_branch(log: log_files.Log, read_link: Callable[[bytes], Link]) -> Iterator[log_files.Line]:
     """Yield the lines of the present branch, newest first: the way from the last entry back to its root.
 
     A link that is lost, because an entry cannot be read or is missing, is bridged: the entry before it in the file is
@@ -86,10 +78,6 @@ def read_branch(log: Log, read_link: Callable[[bytes], Link]) -> Iterator[Line]:
             awaited = links[at].parent
 
 
-_NEAR_CALLS = 1024 * 1024
-"""Bytes before a call in which earlier calls are searched."""
-
-
 class TranscriptHead(NamedTuple):
     """Facts about a whole transcript, from its first and last records and its name.
 
@@ -100,20 +88,17 @@ class TranscriptHead(NamedTuple):
     sessions: tuple[str, ...] = ()
 
 
-class LineFormat(Struct, frozen=True, kw_only=True):
-    """One format of lines. Its functions take records of any shape and never raise."""
+class LineFormat(StepFormat, frozen=True, kw_only=True):
+    """One format of logs that lists are restored from too, by their lines."""
 
-    dialect: str
     tool: str = ""
     """The tool whose calls write lists; none where only outcomes tell of them."""
-    needles: Needles
+    needles: log_files.Needles
     """Words of which every line that tells of a list holds one."""
-    answers: Needles = ()
+    answers: log_files.Needles = ()
     """Words of which every line that answers a call holds one."""
     is_own: Callable[[dict[str, Any]], bool]
     """True if a record can only be of this format."""
-    read_facts: Callable[[dict[str, Any]], Iterable[Fact]]
-    """The facts in a record, in the order in which they happened."""
     read_head: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], TranscriptHead]
     """From the first and the last records, and the name of the file."""
     session_key: str = ""
@@ -129,8 +114,16 @@ class LineFormat(Struct, frozen=True, kw_only=True):
         return [fact for fact in self.read_facts(record) if isinstance(fact, ListFact)]
 
 
+class LineFact(Struct):
+    """A fact in the line at `start`; of a call with the outcome that was found for it."""
+
+    start: int
+    item: ListFact
+    outcome: CallOutcome | None = None
+
+
 class LineTranscript:
-    """Lines of a log. The latest list is searched from the end, the history from the beginning.
+    """Lines of a log.
 
     `broken` are the starts of lines that are known to be broken, whether or not they are looked at. `end` is the offset
     of the end of the last whole line.
@@ -139,13 +132,13 @@ class LineTranscript:
     is_store: bool = False
 
     def __init__(
-        self, form: LineFormat, source: str, open_log: Callable[[], Log], *, broken: Iterable[int] = ()
+        self, form: LineFormat, source: str, open_log: Callable[[], log_files.Log], *, broken: Iterable[int] = ()
     ) -> None:
         self._form = form
         self._open = open_log
         with self._open() as log:
             first, last = log.edges()
-            self.end = self._last = log.size
+            self.end = self._size = log.size
         self._known_broken = set(broken)
         if last and record(last[-1]) is None:
             self.end -= len(last[-1])
@@ -164,91 +157,104 @@ class LineTranscript:
         return len(self._broken)
 
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        with self._open() as log:
-            search = OutcomeSearch(log, self._form)
-            for start, end, told in self._read_backwards(log, search, subagent):
-                if isinstance(told, Removed):  # which plan is the active one now is told by all of them
-                    return next(reversed(list(self.history(subagent=subagent))), None)
-                self._last = end  # with the call itself
-                if told.call is not None and search.is_reused(told.call, start):
-                    return replace(told, call_id=None)
-                return told
-        return None
+        return next(reversed(list(self._name_writes(self._read_recent_facts(subagent)))), None)
 
-    def _read_backwards(
-        self, log: Log, search: OutcomeSearch, subagent: str | None
-    ) -> Iterator[tuple[int, int, Written | Removed]]:
-        """Yield what lines say of the list of the agent meant, newest first, with the start and end of the line."""
-        self._broken = set(self._known_broken)
-        for start, end, found in self._select_backwards(log):
-            for item in reversed(self._form.read_items(found)):
-                if not self._is_wanted(item, subagent):
-                    continue
-                outcome = search.find_outcome(item, end + 1) if isinstance(item, TranscriptCall) else None
-                if (told := self._read_item(item, outcome)) is not None:
-                    yield start, end, told
-
-    def _select_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
-        if self._form.read_link is None:
-            lines = log.backwards(self._form.needles)
-        else:
-            lines = read_branch(log, self._form.read_link)
-        for line in lines:
-            body = line.body or b""
-            if body.rstrip().endswith(b"}") and not holds(body, self._form.needles):
-                continue  # of the branch, and about something else; a broken line is counted
-            if (found := self._read_line(line)) is not None:
-                yield line.start, line.end, found
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        """Yield every write, oldest first; in a tree, those of the present branch."""
+        yield from self._name_writes(self._read_facts_of(subagent))
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
-        """Yield calls shortly before the list that `latest` found last, newest first."""
-        with self._open() as log:
-            for line in log.backwards(self._form.needles, self._last, self._last - _NEAR_CALLS):
-                found = None if line.body is None else record(line.body)
-                for item in reversed([] if found is None else self._form.read_items(found)):
-                    if isinstance(item, TranscriptCall) and self._is_by(item, subagent):
-                        yield item
+        """Yield the calls up to the latest list, newest first."""
+        is_past = False
+        for fact in reversed(self._read_recent_facts(subagent)):
+            is_past = is_past or self._read_fact(fact) is not None
+            if is_past and isinstance(fact.item, TranscriptCall):
+                yield fact.item
 
     def lineage(self) -> Iterator[str]:
         """Yield the ids of the conversation's sessions, latest first, some more than once."""
         if self._form.session_key:
             with self._open() as log:
-                yield from find_sessions(log, self._form.session_key)
+                yield from log_files.find_sessions(log, self._form.session_key)
         yield from self.sessions
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Yield every write, oldest first; in a tree, those of the present branch."""
-        with self._open() as log:
-            newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
-            told = reversed([one for _, _, one in newest_first])
-            yield from name_once(active_lists(told))
 
     def pair_calls(self, *names: str, start: int = 0) -> Iterator[tuple[int, TranscriptCall, CallOutcome | None]]:
         """Yield the calls of these tools, by any agent, from a line on: the line's start, the call, its outcome."""
-        self._broken = set(self._known_broken)
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with self._open() as log:
-            search = OutcomeSearch(log, self._form)
-            for line in log.forwards(words, start, self.end):
-                found = self._read_line(line)
-                for item in () if found is None else self._form.read_items(found):
-                    if isinstance(item, TranscriptCall) and item.name in names:
-                        yield line.start, self._complete_call(item), search.find_outcome(item, line.end + 1)
+            facts = self._pair_facts(self._forwards(log, words, start, self.end), words, names)
+        for fact in facts:
+            if isinstance(fact.item, TranscriptCall) and fact.item.name in names:
+                yield fact.start, self._complete_call(fact.item), fact.outcome
 
-    def _read_line(self, line: Line) -> dict[str, Any] | None:
-        found = None if line.body is None else record(line.body)
-        if found is None:
-            self._broken.add(line.start)
+    def _name_writes(self, facts: Iterable[LineFact]) -> Iterator[Written]:
+        told = (self._read_fact(fact) for fact in facts)
+        return name_once(active_lists(one for one in told if one is not None))
+
+    def _read_recent_facts(self, subagent: str | None) -> list[LineFact]:
+        """Return the latest facts of the agent meant, a list among them; all of them where that is not enough."""
+        for size in (_RECENT, 16 * _RECENT):
+            if size >= self._size or self._form.read_link is not None:
+                break
+            facts = self._read_facts_of(subagent, self._size - size)
+            told = [self._read_fact(fact) for fact in facts]
+            # Which of several plans is the present one is told by all of them.
+            if any(isinstance(one, Written) for one in told) and not any(isinstance(one, Removed) for one in told):
+                return facts
+        return self._read_facts_of(subagent)
+
+    def _read_facts_of(self, subagent: str | None, start: int = 0) -> list[LineFact]:
+        """Return what the agent meant did from a place on, as far as it may tell of a list, in order."""
+        form = self._form
+        with self._open() as log:
+            if form.read_link is None:
+                facts = self._pair_facts(self._forwards(log, form.needles, start, log.size), form.needles, (form.tool,))
+            else:
+                branch = [line for line in read_branch(log, form.read_link) if self._may_tell(line)]
+                facts = self._pair_facts(reversed(branch), form.needles, (form.tool,), is_selected=True)
+        return [
+            fact for fact in facts if self._complete_origin(fact.item.origin).agent == (subagent or self.origin.agent)
+        ]
+
+    def _forwards(
+        self, log: log_files.Log, words: log_files.Needles, start: int, stop: int
+    ) -> Iterable[log_files.Line]:
+        """Return the lines with one of the words, and from the first of these on those that may answer a call."""
+        first = next(log.forwards(words, start, stop), None)
+        return () if first is None else log.forwards((*words, *self._form.answers), first.start, stop)
+
+    def _may_tell(self, line: log_files.Line) -> bool:
+        """True for a line of the branch that may tell of a list, or is broken, and then is counted."""
+        body = line.body or b""
+        return not body.rstrip().endswith(b"}") or log_files.holds(body, self._form.needles)
+
+    def _pair_facts(
+        self,
+        lines: Iterable[log_files.Line],
+        words: log_files.Needles,
+        tools: Sequence[str],
+        *,
+        is_selected: bool = False,
+    ) -> list[LineFact]:
+        """Return the facts in lines that hold one of the words, or are `is_selected`; other lines may answer calls."""
+        self._broken = set(self._known_broken)
+        found: list[LineFact] = []
+        awaited: dict[str, LineFact] = {}
+        for line in lines:
+            is_wanted = is_selected or line.body is None or log_files.holds(line.body, words)
+            if not is_wanted and not awaited:
+                continue
+            read = None if line.body is None else record(line.body)
+            if read is None and is_wanted:
+                self._broken.add(line.start)
+            for item in () if read is None else self._form.read_items(read):
+                if isinstance(item, CallOutcome) and item.call_id in awaited:
+                    awaited.pop(item.call_id).outcome = item
+                elif is_wanted:
+                    found.append(LineFact(line.start, item))
+                    if isinstance(item, TranscriptCall) and item.name in tools:
+                        awaited[item.call_id] = found[-1]
         return found
-
-    def _is_wanted(self, item: ListFact, subagent: str | None) -> bool:
-        """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
-        is_other_tool = isinstance(item, TranscriptCall) and item.name != self._form.tool
-        return not is_other_tool and self._is_by(item, subagent)
-
-    def _is_by(self, item: ListFact, subagent: str | None) -> bool:
-        return self._complete_origin(item.origin).agent == (subagent or self.origin.agent)
 
     def _complete_call(self, call: TranscriptCall) -> TranscriptCall:
         return call._replace(origin=self._complete_origin(call.origin))
@@ -259,9 +265,10 @@ class LineTranscript:
         agent = more.agent if more.agent != MAIN else own.agent
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
-    def _read_item(self, item: ListFact, outcome: CallOutcome | None) -> Written | Removed | None:
+    def _read_fact(self, fact: LineFact) -> Written | Removed | None:
+        item = fact.item
         if isinstance(item, TranscriptCall):
-            return self._read_list(item, outcome)
+            return self._read_list(item, fact.outcome) if item.name == self._form.tool else None
         return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
 
     def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
@@ -283,7 +290,7 @@ class LineTranscript:
 
 def read_file(path: str, form: LineFormat) -> LineTranscript:
     """Return the transcript in a plain file."""
-    return LineTranscript(form, os.path.abspath(path), lambda: Log(path))
+    return LineTranscript(form, os.path.abspath(path), lambda: log_files.Log(path))
 
 
 def hold_records(records: Iterable[Any], form: LineFormat, source: str = "records") -> LineTranscript:
@@ -300,29 +307,24 @@ def hold_records(records: Iterable[Any], form: LineFormat, source: str = "record
         lines.append(line)
         end += len(line) + 1
     body = b"\n".join(lines)
-    return LineTranscript(form, source, lambda: MemoryLog(body), broken=broken)
+    return LineTranscript(form, source, lambda: log_files.MemoryLog(body), broken=broken)
 
 
-def open_compressed(path: str, form: LineFormat) -> LineTranscript:
-    """Return the transcript in a compressed file, without the lines that say nothing of a list."""
-    return hold_records(_select_lines(path, form), form, path)
-
-
-def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
-    """Yield the first lines, and all that may say something of a list. None stands for damage."""
-    allowance = Allowance(path, _MOST_KEPT)
+def select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
+    """Yield the first lines of a compressed file, and all that may say something of a list. None stands for damage."""
+    allowance = log_files.Allowance(path, _MOST_KEPT)
     waiting = set[str]()
-    for count, line in enumerate(read_lines(path)):
+    for count, line in enumerate(log_files.read_lines(path)):
         if line is None:
             yield None
             continue
-        is_kept = count < FIRST or form.read_link is not None or holds(line, form.needles)
-        if not is_kept and not (waiting and holds(line, form.answers)):
+        is_kept = count < log_files.FIRST or form.read_link is not None or log_files.holds(line, form.needles)
+        if not is_kept and not (waiting and log_files.holds(line, form.answers)):
             continue
         items = form.read_items(record(line) or {})
         answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
         if is_kept or not waiting.isdisjoint(answered):
-            allowance.spend(len(line) + LINE_COST)
+            allowance.spend(len(line) + log_files.LINE_COST)
             yield line
         waiting -= answered
         for item in items:
@@ -337,55 +339,3 @@ def _encode_line(entry: Any) -> bytes | None:
     if isinstance(entry, str):
         entry = entry.encode("utf-8", "surrogatepass")
     return entry.replace(b"\n", b" ") if isinstance(entry, bytes) else None
-
-
-WINDOW = 32 * 1024 * 1024
-"""Bytes after a call in which its outcome is searched; it is nearly always the next line but one."""
-
-_PLAIN = re.compile(r"[\w.:| -]+", re.ASCII)
-_LONGEST_WORD = 200
-_NEAR = 8192
-
-
-def search_bytes(call_id: str) -> bytes:
-    """Return the longest part of an id that JSON never escapes: every line with the id holds it."""
-    last = len(call_id)
-    runs = ['"' * (run.start() == 0) + run[0] + '"' * (run.end() == last) for run in _PLAIN.finditer(call_id)]
-    longest = max(runs, key=len, default='""' if not call_id else '"')
-    return longest[:_LONGEST_WORD].encode()
-
-
-class OutcomeSearch:
-    """Find what belongs together around a line: a call and its outcome. Reads the file a few times at most."""
-
-    def __init__(self, log: Log, form: LineFormat) -> None:
-        self._log = log
-        self._form = form
-        self._left = 2 * log.size + WINDOW  # bytes that may still be searched
-
-    def find_outcome(self, call: TranscriptCall, start: int) -> CallOutcome | None:
-        """Return the outcome of a call, searched from the line after it."""
-        if self._left <= 0:
-            return None
-        stop = min(start + WINDOW, start + self._left)
-        for line in self._log.forwards((search_bytes(call.call_id),), start, stop, block_size=_NEAR):
-            for item in self._read_items(line):
-                if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call.call_id:
-                    self._left -= line.end - start
-                    return item if isinstance(item, CallOutcome) else None
-        self._left -= min(stop, self._log.size) - start
-        return None
-
-    def _read_items(self, line: Line) -> Iterable[ListFact]:
-        found = None if line.body is None else record(line.body)
-        return () if found is None else self._form.read_items(found)
-
-    def is_reused(self, call: TranscriptCall, before: int) -> bool:
-        """True if a call of the same id and tool stands in the megabyte before this one."""
-        own = call.call_id, call.name
-        for line in self._log.backwards((search_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
-            if any(
-                isinstance(item, TranscriptCall) and (item.call_id, item.name) == own for item in self._read_items(line)
-            ):
-                return True
-        return False

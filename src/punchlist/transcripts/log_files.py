@@ -1,18 +1,17 @@
-"""Read files of lines: search a plain one for the few lines that matter, from its end or from any place on.
+"""Read files of lines: search a plain one for the few lines that matter, from any place on.
 
 Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so memory stays at one
 block and one line. A compressed file is read forwards. A few kilobytes of zstd can unpack to gigabytes, so text is
 unpacked piece by piece, and there is a ceiling on what is unpacked.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, Self
 
 from punchlist.errors import ExtraMissing, TranscriptError
@@ -20,7 +19,6 @@ from punchlist.transcripts.decoding import LARGEST, record
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
-_MOST_LONG = 20
 _LONGEST_KEY = 512
 """Bytes of a key and its id, which may begin in one block and end in the next."""
 
@@ -69,45 +67,12 @@ class Log:
             found += more
         return found
 
-    def backwards(
-        self, needles: Needles, end: int | None = None, stop: int = 0, *, block_size: int | None = None
-    ) -> Iterator[Line]:
-        """Yield lines that hold a needle, last first: those that begin before `end`, down to `stop`."""
-        reach = _count_overhang(needles)
-        size = block_size or BLOCK
-        end = self.size if end is None else end
-        while end > max(0, stop):
-            start = max(0, end - size)
-            size = min(BLOCK, 2 * size)
-            block = self.read(start, min(self.size, end + reach))
-            if not holds(block, needles):
-                end = start
-                continue
-            spots = [end - start] * len(needles)
-            while end > start:
-                for place, word in enumerate(needles):
-                    if spots[place] >= end - start:
-                        spots[place] = block.rfind(word, 0, end - start + len(word) - 1)
-                last = max(spots)
-                if last < 0:
-                    end = start
-                    break
-                line = self._find_line(start + last, block, start)
-                yield line
-                end = line.start
-
-    def forwards(
-        self, needles: Needles, start: int = 0, stop: int | None = None, *, block_size: int = BLOCK
-    ) -> Iterator[Line]:
-        """Yield lines that hold a needle before `stop`, in order, from the line at `start` on.
-
-        With a small first block what is near is found at once; the blocks grow from there.
-        """
+    def forwards(self, needles: Needles, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+        """Yield lines that hold a needle before `stop`, in order, from the line at `start` on."""
         reach = _count_overhang(needles)
         limit = self.size if stop is None else min(stop, self.size)
         while start < limit:
-            end = min(limit, start + block_size)
-            block_size = min(BLOCK, 2 * block_size)
+            end = min(limit, start + BLOCK)
             block = self.read(start, min(self.size, end + reach))
             base = start
             spots = [-1] * len(needles)
@@ -166,7 +131,11 @@ class Log:
         if len(tail) < self.size:
             last = last[1:]
         first, last = [line for line in first if line.strip()], [line for line in last if line.strip()]
-        return first or _first_line(self.forwards((b"{",))), last or _first_line(self.backwards((b"{",)))
+        if first and last:
+            return first, last
+        readable = (line.body for line in self.forwards((b"{",)) if line.body is not None)
+        one = list(islice(readable, 1))
+        return first or one, last or list(deque(chain(one, readable), maxlen=1))
 
 
 class MemoryLog(Log):
@@ -187,27 +156,28 @@ def holds(block: bytes, words: Needles) -> bool:
     return any(word in block for word in words)
 
 
-def _first_line(lines: Iterator[Line]) -> list[bytes]:
-    found = next((line.body for line in islice(lines, _MOST_LONG) if line.body is not None), None)
-    return [] if found is None else [found]
-
-
 def _count_overhang(words: Sequence[bytes]) -> int:
     """Return how many bytes of a needle may lie beyond the end of a block."""
     return max(map(len, words)) - 1
 
 
 def find_sessions(log: Log, key: str) -> list[str]:
-    """Return the session ids under a key, latest first: those under which a resumed conversation went on."""
+    """Return the session ids under a key, latest first: those under which a resumed conversation went on.
+
+    Where the first and the last are one there are no others: a new id is not given up for an old one.
+    """
     pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
-    found: dict[bytes, None] = {}
-    end = log.size
-    while end > 0:
-        start = max(0, end - BLOCK)
-        block = log.read(start, min(log.size, end + _LONGEST_KEY))
-        found |= dict.fromkeys(reversed(pattern.findall(block)))
-        end = start
-    return [session.decode() for session in found]
+    starts = range(0, log.size, BLOCK)
+
+    def find(start: int) -> list[bytes]:
+        return pattern.findall(log.read(start, min(log.size, start + BLOCK + _LONGEST_KEY)))
+
+    oldest = next((found[0] for start in starts if (found := find(start))), None)
+    newest = next((found[-1] for start in reversed(starts) if (found := find(start))), None)
+    if oldest == newest:
+        return [] if oldest is None else [oldest.decode()]
+    every = dict.fromkeys(session for start in reversed(starts) for session in reversed(find(start)))
+    return [session.decode() for session in every]
 
 
 # Compressed files.

@@ -39,7 +39,7 @@ def read_entry(record: dict[str, Any]) -> Iterator[steps.Fact]:
     match message.get("role"):
         case "user":
             if not is_said_by_host(text_of(content)):
-                yield steps.UserTurn(at=at)
+                yield steps.UserTurn(at=at, text=text_of(content))
         case "assistant":
             if usage := object_at(message, "usage"):
                 yield steps.TokenReport(record.get("id"), steps.read_tokens(usage, *_TOKENS))
@@ -135,17 +135,13 @@ def read_owner(first: dict[str, Any]) -> Origin:
     return Origin(session=name(first.get("id")) if first.get("type") == "session" else None)
 
 
-STEPS = steps.StepFormat(
+FORMAT = LineFormat(
     dialect="oh-my-pi",
-    read_facts=read_facts,
     writers=TOOLS,
     read_write=read_write,
     logs=(r"[^/]+/[^/]+\.jsonl",),
     read_owner=read_owner,
     has_counted_ids=True,
-)
-FORMAT = LineFormat(
-    dialect="oh-my-pi",
     needles=(b'"todo_write"', b'"todo"', b'"user_todo_edit"'),
     is_own=is_own,
     read_facts=read_facts,

@@ -31,7 +31,9 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
         return
     update = _find_update(record)
     kind, call_id = update.get("sessionUpdate"), call_key(update.get("toolCallId"))
-    if kind == "tool_call" and call_id is not None and _is_plan_tool(update.get("title")):
+    # The title of a call is the tool's name, or that, a colon and its arguments.
+    tool = str(update.get("title"))[:200].partition(":")[0].strip()
+    if kind == "tool_call" and call_id is not None and tool == TOOL:
         yield TranscriptCall(TOOL, update.get("rawInput"), call_id, origin)
     elif kind == "tool_call_update" and call_id is not None and update.get("status") in _ENDED:
         yield CallOutcome(call_id, update.get("rawOutput"), is_error=_ENDED[update["status"]])
@@ -115,11 +117,6 @@ def _read_steps(data: dict[str, Any]) -> Replace | None:
     return Replace(tuple(entries), explanation=mend(explanation) if isinstance(explanation, str) else "")
 
 
-def _is_plan_tool(title: Any) -> bool:
-    """True if the title of a call is the tool's name, or that, a colon and its arguments."""
-    return isinstance(title, str) and title[:200].partition(":")[0].strip() == TOOL
-
-
 def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> object:
     return None if call is None or outcome is None or outcome.is_error else parse(TOOL, call.args)
 
@@ -145,7 +142,7 @@ STEPS = steps.StepFormat(
     read_owner=read_owner,
     has_counted_ids=True,
 )
-"""The session files, which have the form of pi's."""
+"""The session files, which have the form of pi's; lists are restored from others, by `FORMAT`."""
 
 FORMAT = LineFormat(
     dialect="openclaw",

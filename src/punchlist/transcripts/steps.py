@@ -1,10 +1,7 @@
 """Read a log from its beginning, record by record: make steps of the facts in it, and pair calls with their ends.
 
-The decoder of a format returns the facts in one record. Readers go through records in either direction: from the end
-they look for the list (`lines`), from the beginning they tell all that the agent did.
+The decoder of a format returns the facts in one record; `lines` finds lists by it.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -159,7 +156,9 @@ class ListWrite(_StepBase, frozen=True, kw_only=True):
 
 
 class UserTurn(_StepBase, frozen=True, kw_only=True):
-    """A message of the person."""
+    """A message of the person; its text, where a format has it, becomes the title of a session."""
+
+    text: str = ""
 
 
 class SubagentStart(Struct, frozen=True, kw_only=True):
@@ -191,7 +190,7 @@ class StepFormat(Struct, frozen=True, kw_only=True):
     dialect: str
     read_facts: Callable[[dict[str, Any]], Iterable[Fact]]
     """The facts in a record, in the order in which they happened."""
-    writers: frozenset[str]
+    writers: frozenset[str] = frozenset()
     """The tools that write a list or a task."""
     logs: tuple[str, ...] = ()
     """Patterns of the paths of its logs, within their folder. Groups `session` and `agent` tell whose a log is."""
@@ -282,8 +281,8 @@ class StepReader:
 
     def _begin(self, call: TranscriptCall) -> Iterator[Step]:
         call_id, origin = call.call_id, call.origin
-        if self._form.has_counted_ids:
-            call_id = _make_unique(call_id, origin.at)
+        if self._form.has_counted_ids and origin.at is not None and _COUNTED.fullmatch(call_id) is not None:
+            call_id = f"{call_id} {origin.at.isoformat()}"  # a number (`functions.shell:0`) may come again each turn
         cwd = origin.cwd or self.cwd
         add_bounded(self._calls, call.call_id, call._replace(call_id=call_id, origin=Origin(cwd=cwd)), _MOST_OPEN)
         if not self._is_writer(call.name):
@@ -314,7 +313,10 @@ class StepReader:
 
     def _read_write(self, call: TranscriptCall, outcome: CallOutcome) -> ListWrite | None:
         if read_own_tool(call.name) is not None:
-            return read_own_write(call, outcome.call_id)
+            # The write of a call of our own list tool; None for our other tools.
+            if read_own_tool(call.name) != _OWN_LIST_TOOL or not object_at(call.args):
+                return None
+            return ListWrite(call_id=outcome.call_id, name=_OWN_LIST_TOOL, args=call.args, dialect=_OWN)
         if self._form.read_write is not None:
             return self._form.read_write(call, outcome)
         args = object_at(call.args)
@@ -335,11 +337,6 @@ def add_bounded(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     known[key] = value
 
 
-def _make_unique(call_id: str, at: datetime | None) -> str:
-    """Return an id that is a number (`functions.shell:0`) with the time of its message: it may come again each turn."""
-    return call_id if at is None or _COUNTED.fullmatch(call_id) is None else f"{call_id} {at.isoformat()}"
-
-
 # For formats.
 
 
@@ -354,13 +351,6 @@ def read_own_tool(tool: str) -> str | None:
     """Return the name of our own tool that a host calls by this name over MCP; None if it is none of ours."""
     found = _OWN_TOOL.fullmatch(tool)
     return None if found is None else found[1]
-
-
-def read_own_write(call: TranscriptCall, call_id: str) -> ListWrite | None:
-    """Return the write of a call of our own list tool; None for our other tools."""
-    if read_own_tool(call.name) != _OWN_LIST_TOOL or not object_at(call.args):
-        return None
-    return ListWrite(call_id=call_id, name=_OWN_LIST_TOOL, args=call.args, dialect=_OWN)
 
 
 def make_own_write(command: Replace, call_id: str) -> ListWrite:

@@ -131,11 +131,9 @@ def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
             was_present = next(reversed(plans)) == one.plan
             del plans[one.plan]
             if was_present:
-                yield _renew(next(reversed(plans.values()), Written(Replace(()), one.origin)), one.origin.at)
-
-
-def _renew(written: Written, at: datetime | None) -> Written:
-    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
+                active = next(reversed(plans.values()), Written(Replace(()), one.origin))
+                at = one.origin.at or active.origin.at
+                yield replace(active, origin=active.origin._replace(at=at))
 
 
 _MOST_SEEN = 65_536

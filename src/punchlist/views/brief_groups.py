@@ -3,24 +3,26 @@
 One row per session, in the worst group that it belongs to, with one sentence and one command.
 """
 
-from __future__ import annotations
-
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from shlex import quote
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.core.approval import parse_steps
 from punchlist.core.overview import STALLS, AgentOverview, PersonWait
-from punchlist.core.programs import name_session, short_id
+from punchlist.core.programs import find_alike, name_session, short_id
 from punchlist.core.report import Brief, ItemReport
 from punchlist.core.todo import Status
+from punchlist.text import plural
 from punchlist.views.findings import finding_words
 from punchlist.views.grades import explain_grade, red_words
 from punchlist.views.list_owners import SessionNames
-from punchlist.views.now import AgentNow, Roster, answer_commands
+from punchlist.views.now import AgentNow, Roster, find_next_command
 
 Group = Literal["do_now", "look_first", "at_work", "checked", "ended"]
 
@@ -49,6 +51,8 @@ class BriefRow(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
     is_lasting: bool = False
     """It has lasted since `at`, which is else the time of an event."""
+    wait: tuple[str, ...] = ()
+    """The key of the wait that the row is about (`PersonWait.key`); empty for a row about none."""
 
 
 class NotChecked(Struct, frozen=True):
@@ -57,6 +61,8 @@ class NotChecked(Struct, frozen=True):
     project: str
     changes: int
     sessions: int
+    name: str
+    """Its folder, with the one above it if another project has the same."""
 
 
 class BriefGroups(Struct, frozen=True, kw_only=True):
@@ -89,12 +95,14 @@ def group_sessions(
 ) -> BriefGroups:
     """Sort the sessions of a brief and the agents at work into groups. `owners` are the agents of the board."""
     sorter = _Sorter(brief, roster, owners, names)
-    placed: set[str] = set()
+    shared = _find_shared(roster)
+    placed: set[tuple[str, str]] = set()
 
     def take(rows: Iterable[BriefRow]) -> tuple[BriefRow, ...]:
         kept: list[BriefRow] = []
         for row in rows:
-            key = row.session or f"{row.project} {row.agent}"
+            is_alone = row.session and row.session not in shared
+            key = (row.session, "") if is_alone else (row.session or row.project, row.agent)
             if key not in placed:
                 placed.add(key)
                 kept.append(row)
@@ -110,6 +118,12 @@ def group_sessions(
     )
 
 
+def _find_shared(roster: Roster) -> set[str]:
+    """Return the sessions in which several agents are seen: each of these has a row."""
+    counts = Counter(row.list_session or row.session for row in roster.agents)
+    return {session for session, number in counts.items() if number > 1}
+
+
 def count_to_do(roster: Roster) -> int:
     """Count the sessions that wait on a person or hang: the rows of `do_now`, without a brief."""
     waits = {wait.session or f"{wait.project} {wait.agent}" for wait in roster.waits}
@@ -122,10 +136,13 @@ class _Sorter:
 
     def __init__(self, brief: Brief, roster: Roster, owners: Iterable[AgentOverview], names: SessionNames) -> None:
         self._brief = brief
-        self._names = names
+        seen = (row.list_session or row.session for row in roster.agents)
+        self._alike = find_alike([*names.known, *seen, *(wait.session for wait in roster.waits)])
+        self._names = replace(names, alike=self._alike)
         self._agents = roster.agents
         self._waits = roster.waits
         self._states = (*brief.sessions, *brief.red)
+        self._red = {row.list_session: row.check for row in roster.agents if row.session_state == "red"}
         self._owners: dict[str, _Owner] = {}
         for entry in (*brief.completed, *brief.failed, *brief.under_way):
             of = entry.subject
@@ -133,12 +150,9 @@ class _Sorter:
         for one in owners:
             if one.session in names.known:
                 self._owners[one.session] = self._name(one.project, one.session, one.agent)
-        for row in roster.agents:
-            session = row.list_session or row.session
-            self._owners[session] = _Owner(row.project, session, row.agent, row.name)
-        self._done: dict[str, list[ItemReport]] = {}
-        for entry in brief.completed:
-            self._done.setdefault(entry.subject.session, []).append(entry)
+        self._seen = {(owner.session, owner.agent): owner for owner in map(_name_seen, roster.agents)}
+        self._owners |= {owner.session: owner for owner in self._seen.values()}
+        self._done = _by_session(brief.completed)
 
     def to_do(self) -> Iterator[BriefRow]:
         """Yield what waits on a person, the longest first, then what hangs."""
@@ -150,11 +164,9 @@ class _Sorter:
                 yield self._agent_row(row, "permission", row.waits_for or "waits for you", "", row.since)
         for row in self._agents:
             if row.silent_since is not None:
-                said = (
-                    f"hung: {row.doing}"
-                    if row.hung and row.doing
-                    else f"silent: {row.focus or row.doing or 'its turn'}"
-                )
+                said = f"silent: {row.focus or row.doing or 'its turn'}"
+                if row.hung and row.doing:
+                    said = f"hung: {row.doing}"
                 yield self._agent_row(row, "hung", said, self._see(row.list_session), row.silent_since)
 
     def to_look_at(self) -> Iterator[BriefRow]:
@@ -163,14 +175,23 @@ class _Sorter:
             if state.state == "red":
                 at = state.decided_by.at if state.decided_by else None
                 yield self._row(state.session, "red", red_words(state), self._see(state.session), at)
-        for kind, entries in (("failing", self._graded("failing")), ("failed", self._failed())):
-            for session, found in entries.items():
+        for row in self._agents:
+            if row.session_state == "red":  # and nothing is known of its last run
+                said = f"red: {row.check}" if row.check else "red"
+                yield self._agent_row(row, "red", said, self._see(row.list_session), row.check_at)
+        doubtful = self._brief.doubtful
+        failing = [entry for entry in doubtful if entry.grade == "failing"]
+        for kind, entries in (("failing", failing), ("failed", self._brief.failed)):
+            for session, found in _by_session(entries).items():
                 first = found[0]
                 why = explain_grade(first.grade, first.check, first.remarks).reason if kind == "failing" else ""
-                said = f"{_count(found, 'item')} {kind}: {why or first.item.content}"
+                said = f"{plural(len(found), 'item')} {kind}: {why or first.item.content}"
                 yield self._row(session, kind, said, self._see(session), first.item.finished_at)
-        for session, found in self._graded("unseen").items():
-            said = f"{_count(found, 'item')} claimed, nothing was run"
+        # A host that is attached, and reported no call at all, has no grades.
+        without = [entry for entry in self._brief.unjudged if entry.subject.session in self._names.attached]
+        claimed = [*(entry for entry in doubtful if entry.grade == "unseen"), *without]
+        for session, found in _by_session(claimed).items():
+            said = f"{plural(len(found), 'item')} claimed, nothing was run"
             yield self._row(session, "unseen", said, self._see(session), found[-1].item.finished_at)
         for one in self._brief.noticed:
             if one.detector not in STALLS:
@@ -182,7 +203,7 @@ class _Sorter:
         for row in self._agents:
             if row.state == "busy":
                 count = f"{row.done}/{row.total} " if row.total else ""
-                said = f"{count}{row.focus or row.doing or row.title or 'no list yet'}"
+                said = f"{count}{row.focus or row.doing or _rest_words(row)}"
                 yield self._agent_row(row, "work", said, "", row.focus_since or row.since)
         seen = {row.list_session for row in self._agents}
         for entry in self._brief.under_way:
@@ -207,9 +228,7 @@ class _Sorter:
     def ended(self, stopped: Iterable[Stopped]) -> Iterator[BriefRow]:
         """Yield the agents that stopped with open items."""
         for one in stopped:
-            where = f" {one.place}" if one.place else ""
-            noun = "item" if one.open == 1 else "items"
-            yield self._row(one.session, "stopped", f"stopped{where}, {one.open} {noun} open", "", None)
+            yield self._row(one.session, "stopped", _stopped_words(one.place, one.open), "", None)
 
     def not_checked(self) -> tuple[NotChecked, ...]:
         """Return the changes that no check followed, by project, most first."""
@@ -219,34 +238,33 @@ class _Sorter:
                 project = self._owner(state.session).project
                 changes[project] += state.changes_since
                 sessions[project] += 1
-        return tuple(NotChecked(project, number, sessions[project]) for project, number in changes.most_common())
-
-    def _graded(self, grade: str) -> dict[str, list[ItemReport]]:
-        found: dict[str, list[ItemReport]] = {}
-        for entry in self._brief.doubtful:
-            if entry.grade == grade:
-                found.setdefault(entry.subject.session, []).append(entry)
-        return found
-
-    def _failed(self) -> dict[str, list[ItemReport]]:
-        found: dict[str, list[ItemReport]] = {}
-        for entry in self._brief.failed:
-            found.setdefault(entry.subject.session, []).append(entry)
-        return found
+        folders = Counter(os.path.basename(project) for project in changes)
+        found: list[NotChecked] = []
+        for project, number in changes.most_common():
+            parent, folder = os.path.split(project)
+            name = folder if folders[folder] == 1 else os.path.join(os.path.basename(parent), folder)
+            found.append(NotChecked(project, number, sessions[project], name or project))
+        return tuple(found)
 
     def _wait_row(self, wait: PersonWait, others: int) -> BriefRow:
+        steps = len(parse_steps(wait.text).items) if wait.kind == "plan" else 0
         said = {
             "question": f"answer: “{wait.text}”",
-            "plan": f"approve or reject: {wait.title}",
+            "plan": f"approve or reject: {wait.title}" + (f" ({plural(steps, 'step')})" if steps else ""),
             "item": f"{wait.title}: {wait.text}" if wait.text else wait.title,
         }.get(wait.kind, f"{wait.kind} {wait.id[:8]}: {wait.title}")
         more = f" (and {others} more)" if others > 0 else ""
-        owner = self._owners.get(wait.session) or _Owner(wait.project, wait.session, wait.agent, wait.owner)
-        action = answer_commands(wait)[0]
-        return _make_row(owner, wait.kind, f"{said}{more}", action, wait.since, is_lasting=True)
+        if wait.session in self._red:
+            more += f"; {self._red[wait.session] or 'a check'} is red"
+        name = name_session(wait.project, wait.session, wait.agent, wait.host, alike=self._alike) or wait.list
+        owner = self._seen.get((wait.session, wait.agent)) or self._owners.get(wait.session)
+        owner = owner or _Owner(wait.project, wait.session, wait.agent, name)
+        action = find_next_command(wait, self._waits, self._alike)
+        row = _make_row(owner, wait.kind, f"{said}{more}", action, wait.since, is_lasting=True)
+        return replace(row, wait=wait.key)
 
     def _agent_row(self, row: AgentNow, kind: str, said: str, action: str, at: datetime | None) -> BriefRow:
-        return _make_row(self._owner(row.list_session or row.session), kind, said, action, at, is_lasting=True)
+        return _make_row(_name_seen(row), kind, said, action, at, is_lasting=kind != "red")
 
     def _row(self, session: str, kind: str, said: str, action: str, at: datetime | None) -> BriefRow:
         return _make_row(self._owner(session), kind, said, action, at)
@@ -260,27 +278,87 @@ class _Sorter:
         return _Owner(project, session, agent, name)
 
     def _see(self, session: str) -> str:
-        return f"punchlist report --session {quote(short_id(session))}" if session else ""
+        return f"punchlist report --session {quote(short_id(session, self._alike))}" if session else ""
+
+
+def _name_seen(row: AgentNow) -> _Owner:
+    return _Owner(row.project, row.list_session or row.session, row.agent, row.name)
 
 
 def _make_row(
     owner: _Owner, kind: str, said: str, action: str, at: datetime | None, *, is_lasting: bool = False
 ) -> BriefRow:
-    return BriefRow(
-        kind=kind,
-        project=owner.project,
-        session=owner.session,
-        agent=owner.agent,
-        name=owner.name,
-        sentence=said,
-        action=action,
-        at=at,
-        is_lasting=is_lasting,
-    )
+    return BriefRow(**owner._asdict(), kind=kind, sentence=said, action=action, at=at, is_lasting=is_lasting)
 
 
-def _count(entries: Sequence[ItemReport], noun: str) -> str:
-    return f"{len(entries)} {noun}" if len(entries) == 1 else f"{len(entries)} {noun}s"
+def _by_session(entries: Iterable[ItemReport]) -> dict[str, list[ItemReport]]:
+    found: dict[str, list[ItemReport]] = {}
+    for entry in entries:
+        found.setdefault(entry.subject.session, []).append(entry)
+    return found
+
+
+def _stopped_words(place: str, left: int) -> str:
+    where = f" {place}" if place else ""
+    return f"stopped{where}, {plural(left, 'item')} open"
+
+
+class JoinedRow(Struct, frozen=True):
+    """A row with what waits and the agent that runs, for a screen that has keys, forms and columns for these."""
+
+    of: BriefRow
+    wait: PersonWait | None = None
+    agent: AgentNow | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Its sentence without the count, which has a column of its own."""
+        if self.of.kind != "work" or self.agent is None:
+            return self.of.sentence
+        return self.of.sentence.removeprefix(f"{self.agent.done}/{self.agent.total} ")
+
+
+def join_rows(groups: BriefGroups, roster: Roster) -> dict[str, list[JoinedRow]]:
+    """Return the rows of each group, and in `idle` and `ended` the agents that do nothing and have no row yet."""
+    waits = {wait.key: wait for wait in roster.waits}
+    agents = {(row.list_session or row.session, row.agent): row for row in roster.agents}
+    first = {session: row for (session, _), row in reversed(agents.items())}
+    found: dict[str, list[BriefRow]] = {name: [*getattr(groups, name)] for name in ("do_now", "look_first", "at_work")}
+    # An agent that stopped with open items may still be there.
+    left = [row for row in groups.ended if row.session not in first or first[row.session].state == "gone"]
+    found |= {"checked": [*groups.checked], "idle": [], "ended": left}
+    placed = {(row.session, row.agent) for rows in found.values() for row in rows}
+    sessions = {session for session, _ in placed}
+    shared = _find_shared(roster)
+    for (session, agent), row in agents.items():
+        # A conversation that ended after another took its work over is not shown again.
+        is_other = session in shared and (session, agent) not in placed and row.state != "gone"
+        if session not in sessions or is_other:
+            found["ended" if row.state == "gone" else "idle"].append(_rest(row))
+    return {
+        name: [
+            JoinedRow(row, waits.get(row.wait), agents.get((row.session, row.agent)) or first.get(row.session))
+            for row in rows
+        ]
+        for name, rows in found.items()
+    }
+
+
+def _rest(agent: AgentNow) -> BriefRow:
+    """Return the row of an agent that does nothing."""
+    left = agent.total - agent.done
+    is_stopped = agent.focus or (left and agent.state == "gone")
+    said = _stopped_words(agent.place, left) if is_stopped else _rest_words(agent)
+    if agent.machine and agent.state == "unknown" and agent.since is not None:
+        said = f"machine {agent.machine} unreachable since {agent.since.astimezone():%H:%M}"
+    return _make_row(_name_seen(agent), agent.state, said, "", agent.since, is_lasting=agent.state == "idle")
+
+
+def _rest_words(agent: AgentNow) -> str:
+    """Return what an agent without an item in progress and without a call would do next."""
+    if agent.total:
+        return f"next: {agent.next}" if agent.next else "all done"
+    return agent.title or agent.doing or "no list yet"
 
 
 class RowOwner(NamedTuple):

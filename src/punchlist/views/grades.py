@@ -1,9 +1,7 @@
 """Say what the grade of an item and the state of a session rest on: the words that every surface shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from punchlist.core.checks.summaries import RunCounts
@@ -12,6 +10,7 @@ from punchlist.core.grounding.session import CheckRun, SessionState, name_check,
 from punchlist.core.grounding.tool_call import item_key
 from punchlist.core.todo import Status
 from punchlist.store import ListRow, Transaction
+from punchlist.views.findings import count_words, format_moment
 
 _UNSEEN: Final = "no work on it was seen"
 _UNCHECKED: Final = "no check passed"
@@ -24,11 +23,6 @@ def _name_grade(grade: str, run: CheckRun | None) -> str:
     """Return a grade with the kind of check behind it, where that is no test: `verified (build)`."""
     is_other = grade == "verified" and run is not None and run.verified_by != "test"
     return f"{grade} ({run.verified_by})" if is_other and run is not None else grade
-
-
-def _describe_run(run: CheckRun) -> str:
-    """Return one run of a check: `pytest tests/test_a.py, 1 failed, 09:52`."""
-    return f"{name_check(run.name, run.paths)}, {_count_tests(run.outcome, run.counts)}, {_format_time(run.at)}"
 
 
 def _count_tests(outcome: str, counts: RunCounts) -> str:
@@ -58,7 +52,13 @@ def explain_grade(grade: str | None, run: CheckRun | None, remarks: Sequence[str
     """Return a grade with its reason: the run of a check that decided it, else the first remark that says why."""
     name, others = _name_grade(grade or "", run), list(remarks)
     if run is not None:
-        return Explained(name, _describe_run(run), others)
+        # Such as `pytest tests/test_a.py, 1 failed, 09:52`.
+        facts = (
+            name_check(run.name, run.paths),
+            _count_tests(run.outcome, run.counts),
+            format_moment(run.at, datetime.now(UTC)),
+        )
+        return Explained(name, ", ".join(facts), others)
     if grade == "unseen":
         return Explained(name, _UNSEEN, others)
     if grade != "unchecked":
@@ -96,7 +96,16 @@ def state_name(state: str, changes: int = 0) -> str:
     """Return the state of a session in words: `not checked since 14 changes` for `unchecked`."""
     if state != "unchecked":
         return state
-    return f"not checked since {_count(changes, 'change')}" if changes else "not checked"
+    return f"not checked since {count_words(changes, 'change')}" if changes else "not checked"
+
+
+def check_words(state: str, check: str, changes: int) -> str:
+    """Return how the last check of a session went, in few words, as the rows under a prompt do: `pytest green`."""
+    if state in ("red", "green"):
+        return f"{check or 'check'} {state}"
+    if state != "unchecked":
+        return ""
+    return f"{count_words(changes, 'change')}, not checked" if changes and check else "no test ran yet"
 
 
 def state_reason(session: SessionState) -> str:
@@ -106,7 +115,7 @@ def state_reason(session: SessionState) -> str:
         return "nothing was changed, and nothing was checked"
     if check is None:
         return "no check ran"
-    at, name = _format_time(check.at), name_check(check.program, check.scope)
+    at, name = format_moment(check.at, datetime.now(UTC)), name_check(check.program, check.scope)
     if session.state == "green":
         return f"{name} passed {at}, nothing changed since"
     if session.state == "unchecked":
@@ -123,16 +132,5 @@ def red_words(session: SessionState) -> str:
     if check is None:
         return "red"
     count = f", {_count_tests('failed', check.counts)}" if check.counts.failed else ""
-    after = f"; {_count(session.done_since, 'item')} marked done after it" if session.done_since else ""
+    after = f"; {count_words(session.done_since, 'item')} marked done after it" if session.done_since else ""
     return f"red: {name_check(check.program, check.scope)}{count}{after}"
-
-
-def _format_time(at: datetime) -> str:
-    """Return a time of today as `03:12`, any other with its day."""
-    local = at.astimezone()
-    is_today = local.date() == datetime.now(local.tzinfo).date()
-    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %H:%M}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

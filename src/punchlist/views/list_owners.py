@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from punchlist.core.overview import NO_ACTIVITY, Activity
-from punchlist.core.programs import ATTACHABLE, name_session
+from punchlist.core.programs import ATTACHABLE, find_alike, name_session
 from punchlist.errors import EditRefused, TaskError
 from punchlist.settings.environment import name_path_session, name_worktree
 
@@ -39,12 +38,20 @@ class SessionNames(Struct, frozen=True):
     """The names of agents, as every surface shows them; `known` has project, host and worktree of each session."""
 
     known: Mapping[str, tuple[str, str, str]] = {}
+    first: Mapping[str, str] = {}
+    """The first agent of each session."""
+    alike: frozenset[str] = frozenset()
+    """Sessions that share their short id with another one."""
+    attached: frozenset[str] = frozenset()
+    """Sessions whose host reports every tool call by its hooks."""
 
-    def name(self, session: str, agent: str = MAIN) -> str:
+    def name(self, session: str, agent: str = "") -> str:
+        """Return the name of an agent of a session, by default of the first."""
         project, host, worktree = self.known.get(session, ("", "", ""))
+        agent = agent or self.first.get(session, MAIN)
         if is_personal_list(session, agent, project):
-            return f"{os.path.basename(project)} · yours"
-        return name_session(project, session, agent, host, worktree)
+            return name_session(project, "", "yours")
+        return name_session(project, session, agent, host, worktree, self.alike)
 
 
 def load_names(tx: Transaction, sessions: Iterable[str]) -> SessionNames:
@@ -53,11 +60,13 @@ def load_names(tx: Transaction, sessions: Iterable[str]) -> SessionNames:
     for one in dict.fromkeys(sessions):
         project = tx.session_project(one) or ""
         known[one] = project, tx.find_host(one), name_worktree(project, tx.session_folder(one) or "")
-    return SessionNames(known)
+    first = {one: tx.first_agent(one) for one in known}
+    attached = frozenset(one for one in known if tx.hosts.conversations(one, 1))
+    return SessionNames(known, first, find_alike(known), attached)
 
 
-def load_session_name(store: Store, session: str, agent: str = MAIN) -> str:
-    """Return the name of an agent of a session."""
+def load_session_name(store: Store, session: str, agent: str = "") -> str:
+    """Return the name of an agent of a session, by default of the first."""
     return store.read(lambda tx: load_names(tx, [session])).name(session, agent)
 
 
@@ -68,6 +77,8 @@ def open_list_owner(
     board: Board, agent: str, session: str, project: str | None = None, *, reads: bool = False
 ) -> Agent:
     """Return the agent of a list; raise `EditRefused` if the list is a copy, unless it is only read."""
+    if board.is_remote:  # the server refuses to change a copy
+        return board.agent(agent, session=session, project=project)
     known = board.store.read(lambda tx: load_owner_activity(tx, agent, session))
     if known.copy_of and not reads:
         name = load_session_name(board.store, session, agent)

@@ -1,7 +1,5 @@
 """Sessions, their agents, the lists and plans of those, and durable tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal

@@ -5,8 +5,6 @@ programs may share one memory, and may have looked a second apart: a fact has th
 is not later than the last of its kind is known. So an old look neither repeats a fact nor undoes a newer one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +15,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.core.overview import PersonWait, name_wait
-from punchlist.core.presence import GONE_SHOWN, FactKind, News, NoticeMemory, PersonNotice, SeenAgent
+from punchlist.core.presence import GONE_SHOWN, NO_WORDS, FactKind, News, NoticeMemory, PersonNotice, SeenAgent
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
@@ -28,7 +26,9 @@ from punchlist.views.now import AgentNow, Roster
 _MISSING: Final = timedelta(seconds=5)
 """An agent that is not seen for so long has ended; a host that is slow to answer once has not."""
 
-_LONGEST_NAME: Final = 40
+_WORDS_LATE: Final = timedelta(seconds=2)
+"""A host may write what it waits for so long after it says that it waits."""
+
 _LONGEST_TEXT: Final = 300
 _MOST_LINES: Final = 10
 """Facts that a summary names; the others are counted."""
@@ -106,6 +106,8 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
             return replace(known, missing_since=now), []
         if now - known.missing_since < _MISSING:
             return known, []
+    if _may_name_its_question(known, row, now):
+        return known, []
     seen, facts = replace(known, missing_since=None), list[PersonNotice]()
     make = _start_fact(known, key_of_agent(row))
     has_finished = False
@@ -121,7 +123,7 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
         is_new = known.state != "waiting" or (bool(known.waits_for) and known.waits_for != row.waits_for)
         began = row.since or now
         if not is_asked and is_new and _is_later(began, known.waited_since):
-            words = quote_text(row.waits_for) or "input needed"
+            words = quote_text(row.waits_for) or NO_WORDS
             facts.append(make(kind="waits", title=f"{known.name} waits on you", text=words, at=began))
         waited = began if _is_later(began, known.waited_since) else known.waited_since
         seen = replace(seen, waits_for="" if is_asked else row.waits_for, waited_since=waited)
@@ -135,6 +137,14 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
             words = _describe_check(row).removeprefix("red: ")
             facts.append(make(kind="red", title=f"{known.name} turned red", text=words, at=row.check_at or now))
     return replace(seen, is_red=is_red, is_hung=row.hung), facts
+
+
+def _may_name_its_question(known: SeenAgent, row: AgentNow, now: datetime) -> bool:
+    """True for the first moment of a wait without words: Claude Code writes its question after its state."""
+    is_wordless = row.state == "waiting" and row.waits_for in ("", NO_WORDS)
+    if not is_wordless or known.state == "waiting" or row.since is None:
+        return False
+    return timedelta(0) <= now - row.since < _WORDS_LATE
 
 
 def _is_news(known: SeenAgent, row: AgentNow) -> bool:

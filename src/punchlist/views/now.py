@@ -4,9 +4,7 @@
 person, with the commands that resolve it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 from shlex import quote
 from typing import Final, cast
@@ -17,8 +15,9 @@ from msgspec.structs import asdict, replace
 
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, ProcessLook, decide_state, describe_call
-from punchlist.core.programs import PROGRAMS, name_session, short_id
+from punchlist.core.programs import PROGRAMS, find_alike, name_session, short_id
 from punchlist.settings.environment import name_worktree
+from punchlist.views.findings import place_words
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "unknown", "gone")
 """All states; what needs a person comes first."""
@@ -30,20 +29,38 @@ class WaitView(PersonWait, frozen=True, kw_only=True):
     answer: tuple[str, ...]
 
 
-def view_wait(wait: PersonWait) -> WaitView:
-    """Return a wait with the commands that resolve it."""
-    return WaitView(**asdict(wait), answer=answer_commands(wait))
+def view_waits(waits: Sequence[PersonWait]) -> tuple[WaitView, ...]:
+    """Return waits with the commands that resolve them."""
+    alike = find_alike(wait.session for wait in waits)
+    return tuple(WaitView(**asdict(wait), answer=answer_commands(wait, alike)) for wait in waits)
 
 
-def answer_commands(wait: PersonWait) -> tuple[str, ...]:
-    """Return the commands that resolve a wait and no other, from whichever folder: with its list or its agent.
-
-    Without an agent, the main one of a session is meant.
-    """
-    agent = (("--session", short_id(wait.session)), ("--agent", wait.agent if wait.agent != "main" else ""))
-    places = (("--list", wait.list),) if wait.list else agent
-    place = "".join(f" {option} {quote(name)}" for option, name in places if name)
+def answer_commands(wait: PersonWait, alike: Container[str] = ()) -> tuple[str, ...]:
+    """Return the commands that resolve a wait and no other, from whichever folder: with its list or its agent."""
+    place = _name_option("--list", wait.list) or name_place(wait.session, wait.agent, alike)
     return tuple(f"punchlist answer {wait.name} {answer}{place}" for answer in wait.answers)
+
+
+def find_next_command(wait: PersonWait, waits: Iterable[PersonWait], alike: Container[str] = ()) -> str:
+    """Return the shortest command that goes on from a wait, one of `waits`: a plan is read before it is decided."""
+    others = [one for one in waits if one.session == wait.session and one.agent != wait.agent]
+    is_plan = wait.kind == "plan"
+    if not any(one.kind == "plan" if is_plan else one.name == wait.name for one in others):
+        wait = replace(wait, agent="main")
+    place = name_place(wait.session, wait.agent, alike)
+    return f"punchlist plan show{place}" if is_plan else answer_commands(wait, alike)[0]
+
+
+def name_place(session: str, agent: str, alike: Container[str] = ()) -> str:
+    """Return the options that mean an agent of a session; without one, its main agent is meant."""
+    named = _name_option("--agent", agent if agent != "main" else "")
+    return _name_option("--session", short_id(session, alike)) + named
+
+
+def _name_option(option: str, name: str) -> str:
+    """Return an option with its value, which may begin with a dash; empty for none."""
+    sign = "=" if name.startswith("-") else " "
+    return f" {option}{sign}{quote(name)}" if name else ""
 
 
 class ReceiptView(Struct, frozen=True, kw_only=True):
@@ -79,6 +96,8 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     waits_for: str = ""
     title: str = ""
     pid: int | None = None
+    machine: str = ""
+    """The machine of the team on which it runs; empty for the one of the board."""
     doing: str = ""
     """The tool call that runs, or the last one."""
     on_board: bool = True
@@ -118,6 +137,10 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     """The host, of an agent whose host does not tell of it now."""
     process: str = ""
     """The process that was noted with the agent, by which a screen sees its end at once."""
+    place: str = ""
+    """The call that still runs, else the item that it is at, in words."""
+    is_alike: bool = False
+    """Another session that is shown has the same short id."""
 
     @property
     def stopped_at(self) -> datetime | None:
@@ -127,8 +150,9 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Its name, as every surface shows it."""
-        session = self.list_session or self.session
-        return name_session(self.project, session, self.agent or "main", self.host or self.program, self.worktree)
+        session, host = self.list_session or self.session, self.host or self.program
+        alike = (session,) if self.is_alike else ()
+        return name_session(self.project, session, self.agent or "main", host, self.worktree, alike)
 
 
 class DoneView(Struct, frozen=True, kw_only=True):
@@ -137,13 +161,6 @@ class DoneView(Struct, frozen=True, kw_only=True):
     since: datetime
     items: dict[str, int]
     sessions: dict[str, int]
-
-
-class DoneSince(DoneView, frozen=True, kw_only=True):
-    """Completions since the reader last looked, or since a time."""
-
-    has_looked: bool = True
-    """The time is that of the reader's last look."""
 
 
 class NowView(Struct, frozen=True):
@@ -161,14 +178,13 @@ class Roster(Struct, frozen=True, kw_only=True):
     at: datetime
     agents: tuple[AgentNow, ...]
     waits: tuple[PersonWait, ...]
-    done: DoneSince | None = None
+    done: DoneView | None = None
 
 
 def view_now(roster: Roster) -> NowView:
     """Return the first screen as programs get it."""
     agents = msgspec.convert(roster.agents, tuple[AgentNowView, ...], from_attributes=True)
-    done = msgspec.convert(roster.done, DoneView | None, from_attributes=True)
-    return NowView(roster.at, agents, tuple(map(view_wait, roster.waits)), done)
+    return NowView(roster.at, agents, view_waits(roster.waits), roster.done)
 
 
 # The rows.
@@ -181,6 +197,8 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     worktree: str = ""
     session: str
     agent: str
+    title: str = ""
+    """The first prompt of its session, where it is known."""
     activity: Activity
     host: str = ""
     line: SessionLine = NO_LINE
@@ -228,8 +246,7 @@ def list_agents(
     """
     on_board = list(work)
     rows: list[AgentNow] = []
-    # Of conversations that share a list, it is shown with the one that lives, or lived last.
-    for seen in sorted(present, key=_is_left):
+    for seen in present:
         own = next((one for one in on_board if one.session == seen.board_session), None)
         if own is not None:
             on_board.remove(own)
@@ -237,11 +254,9 @@ def list_agents(
         on_board = [one for one in on_board if one.session != seen.session]
         rows.append(_show_present(seen, own if own is not None and own.is_on_board else None, waits, now))
     rows += [row for one in on_board if (row := _show_board_only(one, waits, now, seen_at or now)) is not None]
+    alike = find_alike([*(row.list_session or row.session for row in rows), *(wait.session for wait in waits)])
+    rows = [replace(row, is_alike=True) if alike & {row.list_session, row.session} else row for row in rows]
     return sorted(rows, key=_need)
-
-
-def _is_left(seen: Presence) -> tuple[bool, float]:
-    return seen.state == "gone", -(0.0 if seen.since is None else seen.since.timestamp())
 
 
 def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[PersonWait], now: datetime) -> AgentNow:
@@ -255,6 +270,7 @@ def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[Person
         waits_for=seen.waits_for,
         title=seen.title,
         pid=seen.pid,
+        machine=seen.machine,
         doing=seen.doing,
         on_board=own is not None,
     )
@@ -264,10 +280,13 @@ def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[Person
     row = replace(row, project=own.project, worktree=own.worktree, doing=doing, tokens=own.activity.tokens)
     # Hooks know no more than its events, of which some came by other roads. One that ended may go on in a program.
     goes_on = seen.state != "gone" or (seen.process == "none" and own.look == "runs")
-    if seen.road == "hooks" and own.heard_at is not None and goes_on:
+    # What a process began that ended, such as that of another conversation of the session, does not go on.
+    is_left = own.look == "ended" and own.said == "busy"
+    if seen.road == "hooks" and own.heard_at is not None and goes_on and not is_left:
         row = replace(row, state=own.said)
-    # Its host was asked for the process; only hooks look for the one that was noted with the agent.
-    look, heard_at = seen.process, max(filter(None, (seen.heard_at, own.heard_at)), default=None)
+    # Who saw it asked for the process; where nobody could, the one counts that was noted with the agent.
+    look = own.look if seen.process == "none" else seen.process
+    heard_at = max(filter(None, (seen.heard_at, own.heard_at)), default=None)
     return _with_work(_decide(row, own, look, heard_at, waits, now), own)
 
 
@@ -282,13 +301,14 @@ def _show_board_only(own: BoardAgent, waits: Sequence[PersonWait], now: datetime
     is_kept = own.look == "runs" or (own.is_hung and own.is_unread)
     if now - activity.at > WATCHED and not is_kept:
         return None
-    host = activity.copy_format or activity.host
+    host = activity.program
+    is_seen = host in PROGRAMS and PROGRAMS[host].is_seen
     said = own.said
     if activity.host_state and activity.host_at is not None and activity.host_at > seen_at:
         # Another program has asked the host later.
         said = cast("PresenceState", activity.host_state)
     # A host that told of it once would tell of it now, and one whose processes are seen has none of it.
-    elif own.look != "runs" and own.is_here and (activity.host_state or (activity.copy_of and _is_seen(host))):
+    elif own.look != "runs" and own.is_here and (activity.host_state or (activity.copy_of and is_seen)):
         said = "gone"
     row = AgentNow(
         state=said,
@@ -302,10 +322,6 @@ def _show_board_only(own: BoardAgent, waits: Sequence[PersonWait], now: datetime
         on_board=own.is_on_board,
     )
     return _with_work(_decide(row, own, own.look, own.heard_at or activity.at, waits, now), own)
-
-
-def _is_seen(host: str) -> bool:
-    return host in PROGRAMS and PROGRAMS[host].is_seen
 
 
 def _decide(
@@ -337,6 +353,7 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
     return replace(
         row,
         agent=own.agent,
+        title=own.title or row.title,
         focus=line.focus,
         focus_since=datetime.fromtimestamp(line.since, UTC) if line.since else None,
         focus_check=line.focus_check,
@@ -353,6 +370,7 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         next=line.next,
         more=0 if is_over else line.more,
         process=own.process,
+        place=place_words(line.focus, own.activity.last_call),
         list_session=own.session if row.on_board else "",
         program=own.host,
     )

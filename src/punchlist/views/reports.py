@@ -1,25 +1,21 @@
 """Reports, briefs and costs as values: sessions, Git, what waits, stopped or stalled, each item with its work."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, SessionState, State
 from punchlist.core.grounding.tally import Tally
-from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import AgentOverview, PersonWait
 from punchlist.core.report import Brief, ItemReport, ListNews, Report, Totals
 from punchlist.guidance.ledger import NOTHING, Cost, Size
 from punchlist.views.brief_groups import BriefGroups, Stopped
 from punchlist.views.findings import Silent, finding_words, stall_words
 from punchlist.views.list_owners import SessionNames
-from punchlist.views.now import WaitView, view_wait
+from punchlist.views.now import WaitView, view_waits
 
 
 class GitCommit(Struct, frozen=True):
@@ -48,19 +44,6 @@ class GitSummary(Struct, frozen=True):
     commits: tuple[GitCommit, ...] = ()
     uncommitted: UncommittedLines = UncommittedLines()
     complete: bool = True
-
-
-class Changed(Struct, frozen=True):
-    """Changes that version control saw during the work on an item; `shared` of its commits count for others too."""
-
-    commits: tuple[str, ...] = ()
-    files: int = 0
-    added: int = 0
-    removed: int = 0
-    shared: int = 0
-
-
-Changes = Mapping[Subject, Changed]
 
 
 class Around(Struct, frozen=True):
@@ -169,22 +152,22 @@ class BriefView(Struct, frozen=True, kw_only=True):
     """The sessions as a person looks at them, one row each."""
 
 
-def view_report(report: Report, around: Around, changes: Changes) -> ReportView:
+def view_report(report: Report, around: Around) -> ReportView:
     """Return a report as programs get it."""
     return ReportView(
         state=report.state,
         sessions=tuple(map(_view_session, report.sessions)),
         **_view_around(around, report.waits),
-        items=_view_items(report.items, changes),
+        items=_view_items(report.items),
         elsewhere=tuple(
             {"session": of.session, "agent": of.agent, "item": of.item, **_view_work(tally)}
-            for of, tally in report.elsewhere.items()
+            for of, tally in report.elsewhere
         ),
         totals=_view_totals(report.totals),
     )
 
 
-def view_brief(brief: Brief, groups: BriefGroups, around: Around, changes: Changes) -> BriefView:
+def view_brief(brief: Brief, groups: BriefGroups, around: Around) -> BriefView:
     """Return a brief as programs get it."""
     return BriefView(
         sessions=tuple(map(_view_session, (*brief.sessions, *brief.red))),
@@ -200,13 +183,13 @@ def view_brief(brief: Brief, groups: BriefGroups, around: Around, changes: Chang
             )
             for one in brief.noticed
         ),
-        failed=_view_items(brief.failed, changes),
-        doubtful=_view_items(brief.doubtful, changes),
-        verified=_view_items(brief.verified, changes),
-        confirmed=_view_items(brief.confirmed, changes),
-        unchecked=_view_items(brief.unchecked, changes),
-        unjudged=_view_items(brief.unjudged, changes),
-        under_way=_view_items(brief.under_way, changes),
+        failed=_view_items(brief.failed),
+        doubtful=_view_items(brief.doubtful),
+        verified=_view_items(brief.verified),
+        confirmed=_view_items(brief.confirmed),
+        unchecked=_view_items(brief.unchecked),
+        unjudged=_view_items(brief.unjudged),
+        under_way=_view_items(brief.under_way),
         calls=brief.work.calls,
         failures=brief.work.failures,
         active_seconds=brief.work.active.total_seconds(),
@@ -225,20 +208,20 @@ def _view_session(one: SessionState) -> SessionStateView:
     return SessionStateView(one.session, one.state, one.changes_since, one.done_since, tuple(checks))
 
 
-def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
+def _view_around(around: Around, waits: Sequence[PersonWait]) -> dict[str, Any]:
     return {
         "git": tuple(around.git),
-        "waits": tuple(map(view_wait, waits)),
+        "waits": view_waits(waits),
         "stopped": tuple(around.stopped),
         "stalled": tuple(stall_words(around.names.name(one.session, one.agent), one) for one in around.stalls),
     }
 
 
-def _view_items(entries: Iterable[ItemReport], changes: Changes) -> tuple[dict[str, Any], ...]:
-    return tuple(_view_item(entry, changes.get(entry.subject)) for entry in entries)
+def _view_items(entries: Iterable[ItemReport]) -> tuple[dict[str, Any], ...]:
+    return tuple(map(_view_item, entries))
 
 
-def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
+def _view_item(entry: ItemReport) -> dict[str, Any]:
     item, of = entry.item, entry.subject
     return {
         "session": of.session,
@@ -258,8 +241,16 @@ def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
         **_view_work(entry.tally),
         "helpers": entry.helpers,
-        "evidence": [_view_evidence(match) for match in entry.evidence],
-        "git": changed,
+        "evidence": [
+            {
+                "text": match.evidence.text,
+                "kind": match.kind,
+                "seen": match.is_seen,
+                "holds": match.holds,
+                "call": None if match.call is None else match.call.id,
+            }
+            for match in entry.evidence
+        ],
     }
 
 
@@ -267,16 +258,6 @@ def _view_run(run: CheckRun | None) -> CheckRunView | None:
     if run is None:
         return None
     return CheckRunView(run.name, run.family, run.outcome, run.at, run.command, run.tail.splitlines())
-
-
-def _view_evidence(match: Matched) -> dict[str, Any]:
-    return {
-        "text": match.evidence.text,
-        "kind": match.kind,
-        "seen": match.is_seen,
-        "holds": match.holds,
-        "call": None if match.call is None else match.call.id,
-    }
 
 
 def _view_work(tally: Tally) -> dict[str, Any]:

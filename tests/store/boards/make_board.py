@@ -16,7 +16,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -26,6 +26,7 @@ from punchlist.hooks.inbox import ingest
 from punchlist.logs.watcher import Watcher
 from punchlist.people.notices import PersonNotifier
 from punchlist.settings.table import NotifySettings
+from punchlist.store import Transaction
 from punchlist.views.now import AgentNow, Roster
 from tests.hooks.hosts import OWN_TOOL, Host
 from tests.logs.machine import Machine, catch_up
@@ -48,6 +49,7 @@ def make_board(folder: Path) -> Path:
         _run_flows(board)
         _restore_tasks(board, machine)
         _notify_person(board)
+        join_team(board)
     _run_hooks(machine)
     _watch_logs(machine)
     _run_commands(machine)
@@ -174,6 +176,21 @@ def _notify_person(board: Board) -> None:
     with PersonNotifier(board, settings, report=print) as notifier:
         notifier.look(Roster(at=at, agents=(), waits=()))
         notifier.look(Roster(at=board.now(), agents=(agent,), waits=()))
+
+
+def join_team(board: Board) -> None:
+    """Be a machine that sends its lines to a team's server, and the server that another one reports to."""
+
+    def join(tx: Transaction) -> None:
+        now = board.now()
+        tx.machines.save("m1", "laptop", "ada", "owner", "[]", at=now)
+        tx.tokens.add("laptop", b"digest", "report", None, at=now, machine="m1", owner="ada")
+        tx.tokens.add_sign_in(b"link", tx.tokens.list()[0].id, expires_at=now + timedelta(days=1))
+        tx.outbox.add("line-1", "Stop", b"{}", tx.outbox.load_state(), until=0)
+        tx.outbox.save_call("s-1/main", "toolu_1", b"{}", background="b1")
+        tx.outbox.save_line("s-1", "{}")
+
+    board.store.transact(join)
 
 
 def _run_hooks(machine: Machine) -> None:

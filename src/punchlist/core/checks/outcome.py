@@ -1,7 +1,5 @@
 """Tell what a command line checks, and how each check went."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
@@ -10,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.checks import summaries
 from punchlist.core.checks.commands import (
     FAMILIES,
     RUNS_OTHERS,
@@ -21,21 +20,6 @@ from punchlist.core.checks.commands import (
     hash_words,
     is_interpreter,
     load_default_patterns,
-)
-from punchlist.core.checks.summaries import (
-    Reading,
-    RunCounts,
-    Shown,
-    clean_output,
-    could_not_start,
-    count_tests,
-    ends_in_summary,
-    find_summary_ends,
-    has_execution_error,
-    is_refusal,
-    lacks_operand,
-    lacks_project,
-    read_summary,
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
@@ -78,7 +62,7 @@ _PASSES_ON: Final = word_set("tee cat less more xcpretty xcbeautify tap-spec tap
 _SHOWS_LINES: Final = word_set("head grep egrep fgrep rg ag ack")
 _READERS: Final = word_set("cat tail head less more tac nl bat")
 _SAYS_SUMMARY: Final = compile_later(r"(?i)\b(?:passed|failed|ok|tests?|pass|fail)\b")
-_SHOWN: Final[tuple[Shown, ...]] = ("whole", "end", "part", "hidden")
+_SHOWN: Final[tuple[summaries.Shown, ...]] = ("whole", "end", "part", "hidden")
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
 
@@ -316,7 +300,7 @@ def _leaves_screen(redirect: Redirect) -> bool:
     return is_output and redirect.target not in ("/dev/stdout", "-")
 
 
-def _pass_through(node: Node) -> Shown:
+def _pass_through(node: Node) -> summaries.Shown:
     if not isinstance(node, SimpleCommand):
         return "hidden"
     name = program(node.words)
@@ -333,8 +317,8 @@ def _pass_through(node: Node) -> Shown:
 
 
 def _walk_line(
-    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str], *, is_free: bool = True
-) -> Generator[tuple[SimpleCommand, str, Shown, bool], None, str]:
+    node: CommandList | Node, folder: str, shown: summaries.Shown, printed: Set[str], *, is_free: bool = True
+) -> Generator[tuple[SimpleCommand, str, summaries.Shown, bool], None, str]:
     """Yield the simple commands in their order; return the folder after them.
 
     Each comes with the folder in which it runs, with how its output reaches the screen (a file that the line prints,
@@ -411,7 +395,7 @@ class CheckEnd(NamedTuple):
     """
 
     outcome: Outcome
-    counts: RunCounts = RunCounts()
+    counts: summaries.RunCounts = summaries.RunCounts()
     ended_well: bool = False
     has_runner: bool = False
 
@@ -427,9 +411,9 @@ def judge_ends(
     if is_error is not None and not exit_code:
         exit_code = int(is_error)
     count = len(line.checks)
-    if is_refusal(output):
+    if summaries.is_refusal(output):
         return [CheckEnd("empty")] * count
-    text = clean_output(output)
+    text = summaries.clean_output(output)
     ways = find_ways(line.table, count, exit_code=exit_code, output=text)
     parts = _split_output(line.checks, _drop_echoes(text, line.table.echoes))
     readings = [_read(check, part, repeats=line.repeats) for check, part in zip(line.checks, parts, strict=True)]
@@ -441,7 +425,7 @@ def judge_ends(
     for check, state, part, read in zip(line.checks, states, parts, readings, strict=True):
         is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
         code = None if is_guess else exit_code
-        found.append(_judge(check, state, code, part, Reading(None) if is_clear else read))
+        found.append(_judge(check, state, code, part, summaries.Reading(None) if is_clear else read))
     if exit_code and ways and all("f" in way[:count] for way in ways):
         suspects = [place for place in range(count) if any(way[place] == "f" for way in ways)]
         if not any(found[place] in ("failed", "empty") for place in suspects):
@@ -449,9 +433,11 @@ def judge_ends(
     return [
         CheckEnd(
             outcome,
-            count_tests(part, is_test=check.family == "test") if check.shown != "hidden" else RunCounts(),
+            summaries.count_tests(part, is_test=check.family == "test")
+            if check.shown != "hidden"
+            else summaries.RunCounts(),
             ended_well=state == "passed",
-            has_runner=check.script != "" and check.shown != "hidden" and ends_in_summary(part),
+            has_runner=check.script != "" and check.shown != "hidden" and summaries.ends_in_summary(part),
         )
         for check, outcome, state, part in zip(line.checks, found, states, parts, strict=True)
     ]
@@ -465,7 +451,7 @@ def _drop_echoes(text: str, echoes: Sequence[str]) -> str:
 
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
     """Return what the output of a check says while it still runs, None if it says nothing."""
-    text = clean_output(output)
+    text = summaries.clean_output(output)
     found: list[Outcome | None] = [_read(check, text, repeats=True).summary for check in line.checks]
     return next((summary for summary in found if summary is not None), None)
 
@@ -476,7 +462,7 @@ def _split_output(checks: Sequence[Check], text: str) -> list[str]:
     A line's checks print one after another: the part of a check begins where a package manager names its script, and
     ends with the summary that its program ends with, or where the next script is named.
     """
-    ends = {check.names: find_summary_ends(text, check.names) for check in checks if len(checks) > 1}
+    ends = {check.names: summaries.find_summary_ends(text, check.names) for check in checks if len(checks) > 1}
     heads = [_find_heads(check, text) if len(checks) > 1 else [] for check in checks]
     start = 0
     parts: list[str] = []
@@ -500,9 +486,9 @@ def _find_heads(check: Check, text: str) -> list[int]:
     return found if len(found) == 1 else []
 
 
-def _narrow(ways: set[str], readings: Sequence[Reading]) -> set[str]:
+def _narrow(ways: set[str], readings: Sequence[summaries.Reading]) -> set[str]:
     """Return the ways of a failed line that agree with what its checks printed, the strongest evidence first."""
-    said: tuple[tuple[str, Callable[[Reading], bool]], ...] = (
+    said: tuple[tuple[str, Callable[[summaries.Reading], bool]], ...] = (
         ("p", lambda read: read.summary == "passed"),
         ("pf", lambda read: read.summary == "empty"),
         ("f", lambda read: read.summary == "failed"),
@@ -515,10 +501,10 @@ def _narrow(ways: set[str], readings: Sequence[Reading]) -> set[str]:
     return ways
 
 
-def _read(check: Check, text: str, *, repeats: bool) -> Reading:
+def _read(check: Check, text: str, *, repeats: bool) -> summaries.Reading:
     is_own_code = check.family == "probe" and check.program not in HTTP_CLIENTS
     runs_others = check.is_script or is_own_code or check.program in RUNS_OTHERS
-    return read_summary(
+    return summaries.read_summary(
         text,
         check.names,
         runs_others=runs_others,
@@ -528,7 +514,7 @@ def _read(check: Check, text: str, *, repeats: bool) -> Reading:
     )
 
 
-def _judge(check: Check, state: State | None, exit_code: int | None, text: str, read: Reading) -> Outcome:
+def _judge(check: Check, state: State | None, exit_code: int | None, text: str, read: summaries.Reading) -> Outcome:
     """Return how a check came out. `exit_code` is that of the line, if it was told."""
     if state == "not run":
         return "empty"
@@ -548,7 +534,7 @@ def _judge(check: Check, state: State | None, exit_code: int | None, text: str, 
         return "failed"
     if read.summary == "passed":
         return "passed"
-    if may_be_error and has_execution_error(text):
+    if may_be_error and summaries.has_execution_error(text):
         return "failed"
     has_complaints = read.has_talk or read.has_findings
     if state == "passed" and (not check.is_script or (not has_complaints and _shows_its_command(text))):
@@ -556,19 +542,19 @@ def _judge(check: Check, state: State | None, exit_code: int | None, text: str, 
     return "unknown"
 
 
-def _ran_nothing(check: Check, text: str, read: Reading, exit_code: int | None) -> bool:
+def _ran_nothing(check: Check, text: str, read: summaries.Reading, exit_code: int | None) -> bool:
     """True if a check that did not pass could not start: no test ran, and nothing was compiled."""
     is_empty_code = exit_code in _CANNOT_RUN or (exit_code in _PYTEST_EMPTY and check.program in _PYTEST)
-    ran = count_tests(text, is_test=True).ran
+    ran = summaries.count_tests(text, is_test=True).ran
     has_run = read.summary == "failed" or read.has_findings
-    if (is_empty_code and not has_run) or (has_run and lacks_operand(text, check.scope, ran)):
+    if (is_empty_code and not has_run) or (has_run and summaries.lacks_operand(text, check.scope, ran)):
         return True
-    if not ran and lacks_project(text):
+    if not ran and summaries.lacks_project(text):
         return True
     if read.summary == "passed" or read.has_findings or ran:
         return False
     names = check.script or check.program
-    return could_not_start(text, names, is_test=check.family == "test", is_script=check.is_script)
+    return summaries.could_not_start(text, names, is_test=check.family == "test", is_script=check.is_script)
 
 
 def _shows_its_command(text: str) -> bool:

@@ -1,7 +1,5 @@
 """Read how a run went from its output: the summary lines of test frameworks, compilers and linters."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ It is never believed alone: a command, an address or a file counts as seen if a 
 it. It is shown with the grade, and changes none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -12,8 +12,6 @@ The window of a completion is what its agent and its subagents did since the age
 while the item was in progress. `look_back` reads it once; `judge` may be asked again whenever a check comes out.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +24,7 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import find_bare_command
+from punchlist.core.grounding import tool_call
 from punchlist.core.grounding.session import (
     CheckHistory,
     CheckRun,
@@ -33,13 +32,6 @@ from punchlist.core.grounding.session import (
     find_deciding,
     name_check,
     read_ends,
-)
-from punchlist.core.grounding.tool_call import (
-    MOST_FILES,
-    ToolCall,
-    changed_code,
-    changes_code,
-    hash_path,
 )
 from punchlist.core.overview import CompletingWrite
 from punchlist.core.todo import NamedCheck
@@ -126,7 +118,7 @@ class Completion(Struct, frozen=True, omit_defaults=True):
         words = find_bare_command(self.check.command) if self.check is not None and self.is_check_accepted else ()
         return hash_words(words) if words else ""
 
-    def includes(self, call: ToolCall) -> bool:
+    def includes(self, call: tool_call.ToolCall) -> bool:
         """True if a call of the agent, or of its subagents, belongs to the window."""
         if call.started is None or call.started.order > self.position:
             return False
@@ -171,7 +163,7 @@ class WorkBefore(NamedTuple):
     project: str
     position: int
     previous: CompletingWrite | None
-    calls: Mapping[datetime | None, Sequence[ToolCall]]
+    calls: Mapping[datetime | None, Sequence[tool_call.ToolCall]]
     dropped: Sequence[tuple[datetime, datetime]]
     record: SessionRecord
 
@@ -218,11 +210,13 @@ def form_windows(completed: Sequence[CompletedWork], before: WorkBefore, now: da
     ]
 
 
-def look_back(window: Completion, calls: Iterable[ToolCall], project: str, record: SessionRecord) -> Completion:
+def look_back(
+    window: Completion, calls: Iterable[tool_call.ToolCall], project: str, record: SessionRecord
+) -> Completion:
     """Return a completion with what was done in its window, by the calls of its agent and subagents."""
     seen = [call for call in calls if window.includes(call) and not call.is_talk]
-    changing = [call for call in seen if changes_code(call, project, record.gone)]
-    files = {path for call in changing for path in changed_code(call, project, record.gone)}
+    changing = [call for call in seen if tool_call.changes_code(call, project, record.gone)]
+    files = {path for call in changing for path in tool_call.changed_code(call, project, record.gone)}
     failed = [call for call in seen if call.outcome == "failed" and call.check is None and not call.reads]
     ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
@@ -233,7 +227,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         window,
         calls=len(seen),
         only_read=bool(seen) and all(call.reads for call in seen),
-        files=tuple(sorted(files)[:MOST_FILES]),
+        files=tuple(sorted(files)[: tool_call.MOST_FILES]),
         failed=tuple(call.program or call.name for call in failed if not call.declined)[:_MOST_FAILED],
         declined=tuple(call.program or call.name for call in seen if call.declined)[:_MOST_FAILED],
         changed=bool(changing) or window.last_change > window.since,
@@ -376,7 +370,7 @@ def _find_remarks(done: Completion, record: SessionRecord, proof: CheckRun | Non
     if proof.left_out:
         yield f"only a part ran ({proof.left_out})"
     paths = [path.partition("::")[0] for path in proof.scope]
-    if paths and all(record.written.get(hash_path(path), 0) > done.since for path in paths):
+    if paths and all(record.written.get(tool_call.hash_path(path), 0) > done.since for path in paths):
         yield "only tests written in this window ran"
 
 

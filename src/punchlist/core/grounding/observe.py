@@ -4,8 +4,6 @@ The arguments and the result themselves are not kept: their hash, a short previe
 edit names, the places that they are about, what a command line checks and changes, and how it came out.
 """
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re
@@ -36,25 +34,15 @@ from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
-from punchlist.core.shell.secret_commands import SECRET_FILE, prints_secret
 from punchlist.core.shell.touches import Touch, writes_files
+from punchlist.core.shell.wrappers import SHELLS, expand, word_set
+from punchlist.core.tables import programs as tables
 from punchlist.core.todo import NamedCheck
-from punchlist.text import clean, cut
+from punchlist.text import clean, cut, tool_values
 from punchlist.text.cleaning import is_plain
 from punchlist.text.patterns import compile_later
-from punchlist.text.redaction import MARK, redact
-from punchlist.text.tool_values import (
-    LENGTH,
-    UNKEYED,
-    Signer,
-    as_object,
-    find_command_lines,
-    join_command_lines,
-    join_words,
-    last_lines,
-    preview,
-    shown_arguments,
-)
+from punchlist.text.redaction import MARK, redact, secrecy
+from punchlist.text.shell import LONGEST, Node, Pipeline, SimpleCommand, parse, walk
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
 _WORK_FOLDERS: Final = ("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path")
@@ -108,7 +96,7 @@ class Watch(Struct, frozen=True):
     checks that the project or a person names, and that may verify.
     """
 
-    previews: int = LENGTH
+    previews: int = tool_values.LENGTH
     patterns: Patterns | None = None
     secrets: re.Pattern[str] | None = None
     named: tuple[NamedCheck, ...] = ()
@@ -126,7 +114,7 @@ def start_facts(
     item: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
-    signer: Signer = UNKEYED,
+    signer: tool_values.Signer = tool_values.UNKEYED,
 ) -> dict[str, Any]:
     """Return the data of `tool.started` without `call_id` and without empty values.
 
@@ -134,14 +122,14 @@ def start_facts(
     the item in progress; `via` is the road by which the report came.
     Arguments may be a JSON text, see `as_object`.
     """
-    arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
-    line = join_command_lines(find_command_lines(arguments)) if kind == "shell" else None
+    arguments = _action(tool_values.as_object(arguments)) if kind == "shell" else tool_values.as_object(arguments)
+    line = tool_values.join_command_lines(tool_values.find_command_lines(arguments)) if kind == "shell" else None
     seen = None if line is None else _analyse(line, arguments, watch)
     check = None if seen is None else seen.check
     if check is None and kind in _STRANGERS:
         check = find_tool_check(name, watch.patterns)
     changes = changes and (check is None if seen is None else seen.changes)
-    shown = shown_arguments(arguments, watch.previews, own=watch.secrets)
+    shown = tool_values.shown_arguments(arguments, watch.previews, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     patched = line if seen is not None and seen.program in _PATCHING else None
     files = () if patched is None else patched_files(patched)
@@ -224,13 +212,14 @@ def end_facts(
         facts["tail"] = "" if masked else _read_tail(read.text, watch)
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
-    if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
-        facts["touches"] = [["missing" if _is_absent(path, absent) else how, path] for how, path in known.touches]
+    if failed and known.touches and (absent := [f"/{one}" for one in _ABSENT.findall(read.text)]):
+        missing = {path for _, path in known.touches if any(one.endswith(f"/{path}") for one in absent)}
+        facts["touches"] = [["missing" if path in missing else how, path] for how, path in known.touches]
     if failed and is_declined(read.text) and code is None:
         facts["declined"] = True
     if not masked and (places := kept_places(result, watch.secrets)):
         facts["places"] = places
-    shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
+    shown = tool_values.preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
         facts["result"] = MARK if masked else shown
     return facts
@@ -272,8 +261,8 @@ def _shows_secret(arguments: Any, kind: str) -> bool:
     values = cast("Iterable[Any]", arguments.values() if isinstance(arguments, Mapping) else (arguments,))
     parts = (cast("list[Any]", value if isinstance(value, list) else [value]) for value in values)
     texts = [text for part in parts for text in part if isinstance(text, str)]
-    lines = find_command_lines(arguments) or texts if kind == "shell" else ()
-    return any(SECRET_FILE.search(text) for text in texts) or any(map(prints_secret, lines))
+    lines = tool_values.find_command_lines(arguments) or texts if kind == "shell" else ()
+    return any(_SECRET_FILE.search(text) for text in texts) or any(map(_prints_secret, lines))
 
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
@@ -290,17 +279,13 @@ def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch,
     return tuple(Touch("removed" if path in removed else "edited", path) for path in files)
 
 
-def _is_absent(path: str, absent: Iterable[str]) -> bool:
-    return any(one == path or one.endswith(f"/{path}") for one in absent)
-
-
 def _is_refused_commit(output: str) -> bool:
     """True if a commit that failed was refused by a hook, and not for want of something to commit."""
     return _HOOK.search(output) is not None or read_any_summary(output) == "failed"
 
 
 def _read_tail(output: str, watch: Watch) -> str:
-    return last_lines(output, own=watch.secrets) if watch.previews else ""
+    return tool_values.last_lines(output, own=watch.secrets) if watch.previews else ""
 
 
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
@@ -341,11 +326,11 @@ def _outcome(told: Any) -> Outcome | None:
     return cast("Outcome", told) if told in get_args(Outcome) else None
 
 
-def fingerprint(arguments: Any, signer: Signer = UNKEYED) -> str:
+def fingerprint(arguments: Any, signer: tool_values.Signer = tool_values.UNKEYED) -> str:
     """Return a short hash of arguments without their secrets, the same whatever the order of their keys."""
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
-        lines = {key: join_words(fields[key]) for key in _LINES if isinstance(fields.get(key), list)}
+        lines = {key: tool_values.join_words(fields[key]) for key in _LINES if isinstance(fields.get(key), list)}
         arguments = {**fields, **lines} if lines else fields
     return signer.digest(arguments)
 
@@ -467,3 +452,68 @@ def _shown(path: str) -> str:
     if len(path) <= _LONGEST_PATH and is_plain(path, lines=False):
         return path.strip()
     return cut(clean(path[: 4 * _LONGEST_PATH], lines=False).text.strip(), _LONGEST_PATH)
+
+
+# Command lines that print nothing but a secret: their whole output is masked. Too much rather than too little.
+
+_PRINTS_SECRET: Final = tuple(tuple(row.split()) for row in tables.PRINTS_SECRET.strip().splitlines())
+
+_PROGRAMS: Final = frozenset(name for row in _PRINTS_SECRET for name in row[0].split("|"))
+_SECRET_FILE: Final = compile_later(r"/run/[./]*secrets\b")
+_RUNS_TEXT: Final = SHELLS | word_set("eval ssh su watch parallel")
+"""Programs that run what a word, or their input, says."""
+
+_VARIABLE: Final = compile_later(r"\$\{?!?(?:env:)?(\w+)")
+_WRITES: Final = word_set("> >> >| 1> 1>> &> &>>")
+_DEEPEST_LINE: Final = 4
+"""Lines within lines that are read."""
+
+
+def _prints_secret(line: str | Sequence[str], depth: int = 0) -> bool:
+    """True if a command of a line, or of a line within it, prints a secret. A line too long to be read may do so."""
+    if isinstance(line, str) and (len(line) > LONGEST or _SECRET_FILE.search(line) is not None):
+        return True
+    nodes = [*walk(expand(line)), *(walk(parse(line)) if isinstance(line, str) else [SimpleCommand(tuple(line))])]
+    words = [node.words for node in nodes if isinstance(node, SimpleCommand)]
+    if any(map(_is_secret, words)):
+        return True
+    lines = {text for node in nodes for text in _inputs(node)}
+    if any(_names_secret(text) for text in lines):
+        return True
+    if any(not _RUNS_TEXT.isdisjoint(_names(each)) for each in words):
+        lines.update(word for each in words for word in each if " " in word)
+    return depth < _DEEPEST_LINE and any(_prints_secret(text, depth + 1) for text in lines if text != line)
+
+
+def _inputs(node: Node) -> list[str]:
+    """Return the texts that a command is given in its line and may print."""
+    redirects = () if isinstance(node, Pipeline) else node.redirects
+    if any(one.operator in _WRITES for one in redirects):
+        return []
+    return [one.target for one in redirects if "<<" in one.operator]
+
+
+def _is_secret(words: Sequence[str]) -> bool:
+    names = _names(words)
+    if not _PROGRAMS.isdisjoint(names) and any(_has_words(row, words) for row in _PRINTS_SECRET):
+        return True
+    if "printenv" in names:
+        return any(secrecy(word) != "none" for word in words[1:])
+    return ("echo" in names or "printf" in names) and any(map(_names_secret, words))
+
+
+def _names_secret(text: str) -> bool:
+    return any(secrecy(name) != "none" for name in _VARIABLE.findall(text))
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    return [word.rpartition("/")[2].removesuffix(".exe") for word in words]
+
+
+def _has_words(row: Sequence[str], words: Sequence[str]) -> bool:
+    rest = iter(words)
+    return all(any(_is_word(wanted, word) for word in rest) for wanted in row)
+
+
+def _is_word(wanted: str, word: str) -> bool:
+    return any(re.fullmatch(f"-?(?:{wanted})(?:=.*)?", one, re.DOTALL) for one in (word, *_names((word,))))

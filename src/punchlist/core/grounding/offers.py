@@ -5,8 +5,6 @@ that the agent's turn has ended since, or that it has begun to change other file
 check says what the agent thinks of the item: then there is no offer.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Find the files that a tool call is about, in its arguments and results, by the rules of OpenClaw's translator."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from math import floor, isfinite
@@ -136,12 +134,8 @@ def _path(raw: str) -> str | None:
         if start.startswith(("http://", "https://")):
             return None
         if start.startswith("file://"):
-            text = _address_path(text)
+            # The path of a `file://` address, with its percent escapes decoded.
+            _, slash, rest = text[len("file://") :].partition("/")
+            plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
+            text = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")
     return text if is_plain(text, lines=False) else clean(text, lines=False).text or None
-
-
-def _address_path(address: str) -> str:
-    """Return the path of a `file://` address, with its percent escapes decoded."""
-    _, slash, rest = address[len("file://") :].partition("/")
-    plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
-    return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")

@@ -6,8 +6,6 @@ outcome of the call is not known. The output of a program, or the content of a f
 said how the call went, a text is such output, and an object is the host's own. Never raises; reads a bounded part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 

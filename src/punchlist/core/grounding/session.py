@@ -272,7 +272,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                     kept.append(touch)
             else:
                 is_unknown = hash_path(path) not in written or hash_path(path) in gone
-                is_new = how in _MADE and is_unknown and _may_be_scratch(path)
+                # In the project's root; what lies in a temporary folder is no change anyway.
+                is_in_root = "/" not in path and not path.startswith(("~", "$"))
+                is_script = is_in_root and not is_setup(path) and PROSE.search(path) is None
+                is_new = how in _MADE and is_unknown and is_script
                 written[hash_path(path)] = change.position
                 if known is not None or is_new:
                     has_run, writes = (False, False) if known is None else (known.has_run, known.writes)
@@ -414,11 +417,6 @@ def _describe_edit(how: How, path: str) -> str:
         return f"tests were deleted ({path})"
     edited = "the runner's configuration" if is_setup(path) else "the failing test"
     return f"{edited} was edited ({path})"
-
-
-def _may_be_scratch(path: str) -> bool:
-    """True for what lies in the project's root; what lies in a temporary folder is no change anyway."""
-    return "/" not in path and not path.startswith(("~", "$")) and not is_setup(path) and PROSE.search(path) is None
 
 
 NO_RECORD: Final = SessionRecord()

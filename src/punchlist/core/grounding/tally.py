@@ -1,7 +1,5 @@
 """Count the calls behind an item, a session or a brief, for people to read. Grades do not depend on it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

@@ -3,8 +3,6 @@
 `joined` depends neither on the order of reports nor on how often one comes; of two that disagree the worse is believed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple

@@ -4,8 +4,6 @@ The line is run on paper: every command that is not known may succeed or fail, e
 possible for the exit status that was seen is the answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress

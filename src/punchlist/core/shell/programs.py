@@ -5,8 +5,6 @@ a check would look at (a commit, a push, an install, a file in a temporary folde
 not known changes. Plan mode lets only `reads` pass; grades look for `changes`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """Find the files that a command makes, edits, removes or puts aside."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal, NamedTuple
 

@@ -3,8 +3,6 @@
 A wrapper that is not in the table stays as it is, so what it runs is not seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final

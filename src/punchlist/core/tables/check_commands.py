@@ -1,7 +1,5 @@
 """The commands that are checks, and the options that decide what a run of them is worth."""
 
-from __future__ import annotations
-
 from typing import Final
 
 KNOWN: Final = {

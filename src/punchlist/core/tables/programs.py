@@ -1,7 +1,5 @@
 """The programs that only read, that write nothing which a check would look at, run others, or print secrets."""
 
-from __future__ import annotations
-
 from typing import Final
 
 READS: Final = """

@@ -1,7 +1,5 @@
 """The lines by which test frameworks, compilers and linters tell how a run went."""
 
-from __future__ import annotations
-
 from typing import Final
 
 TABLE: Final = r"""

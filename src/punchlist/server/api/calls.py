@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.board import Board
+from punchlist.conversations.bindings import check_steering
+from punchlist.core.events import Event
 from punchlist.errors import AgentUnknown, SessionUnknown, TaskListUnknown
 from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
 from punchlist.server.state import has_person
+from punchlist.settings.environment import Folder
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.tasks import TaskListRow
 from punchlist.store.tokens import StoredRequest
@@ -53,6 +57,8 @@ class ApiCall:
     """The revision that `If-Match` names; None without it."""
     key: str | None = None
     """The `Idempotency-Key`."""
+    acting: str = ""
+    """The agent that acts on tasks, as `SESSION/AGENT` (`Punchlist-Agent`); empty if the token itself does."""
     fingerprint: bytes = b""
     """What makes two requests with one key the same."""
     live: LiveRoster | None = None
@@ -73,13 +79,46 @@ class ApiCall:
 
     def sees(self, project: str | None) -> bool:
         """True if the caller may see what belongs to this project. All else below asks this."""
+        if self.grant.machine:
+            return project is not None and self.grant.may_report(project)
         return self.grant.project is None or self.grant.project == project
+
+    def owns(self, session: str) -> bool:
+        """True unless the caller is a machine, and the session is not its own: neither begun there nor handed over."""
+        if not self.grant.machine:
+            return True
+        machine = self.grant.machine
+        return self.board.store.read(
+            lambda tx: tx.find_machine(session) == machine or tx.hosts.is_continued_on(machine, session)
+        )
+
+    def check_claim(self, tasks: Tasks, fence: int | None) -> None:
+        """Refuse what a machine does to the task of the path unless it claimed that itself: a fence can be guessed."""
+        if not self.grant.machine:
+            return
+        if fence is None:
+            raise ApiProblem(422, "fence_missing", "A machine shows the fence of its claim.", field="fence")
+        claims = [event for event in tasks.history(self.path["task"]) if event.kind == "task.claimed"]
+        if not claims or not self._has_made(claims[-1]):
+            raise ApiProblem(403, "scope_missing", "A machine changes only the tasks that it has claimed.")
+
+    def _has_made(self, event: Event) -> bool:
+        return event.by == self.grant.name if event.session is None else self.owns(event.session)
 
     def choose_project(self, wanted: str | None) -> str | None:
         """Return the project to look at, None for all; raise if it is not the caller's."""
-        if wanted is not None and not self.sees(wanted):
+        if (wanted is not None or self.grant.machine) and not self.sees(wanted):
             raise ApiProblem(404, "project_unknown", "There is no such project that this token may see.")
         return wanted or self.grant.project
+
+    def place_session(self, wanted: str | None) -> Folder:
+        """Return the project of a new session; of a machine's, the repository that it names by its URL."""
+        if not self.grant.machine:
+            return self.choose_project(wanted)
+        place = self.grant.find_place(wanted or "")
+        if place is None:
+            raise ApiProblem(404, "project_unknown", "The token of this machine was not made for this project.")
+        return place
 
     def choose_session(self, wanted: str | None) -> str | None:
         """Return the session to look at, None for all; raise if there is none that the caller sees."""
@@ -90,9 +129,14 @@ class ApiCall:
     def find_project(self, session: str) -> str:
         """Return the project of a session; raise `SessionUnknown`, also if the caller may not see it."""
         project = self.board.store.read(lambda tx: tx.session_project(session))
-        if project is None or not self.sees(project):
+        if project is None or not self.sees(project) or not self.owns(session):
             raise SessionUnknown(session=session[:200])
         return project
+
+    def check_steering(self, session: str) -> None:
+        """Refuse to change what an agent of another person's machine works on; its own machine may."""
+        if not self.grant.machine:
+            self.board.store.read(lambda tx: check_steering(tx, session, self.by))
 
     def find_agent(self, session: str | None = None, agent: str | None = None) -> AgentRow:
         """Return an agent, by default the one of the path; raise if there is none that the caller sees."""
@@ -108,28 +152,40 @@ class ApiCall:
         """Return the list of tasks of the path. With `creates` it need not be there yet."""
         name = check_list_name(self.path["list"])
         found = self.board.store.read(lambda tx: tx.tasks.find_list(name))
-        if found is not None and self.sees(found.project):
+        if found is not None and self.sees_list(found):
             project = found.project
         elif found is None and creates:
             project = self._place_list(name)
         else:
             raise TaskListUnknown(list=name[:200], known="`GET /api/v1/task-lists` shows those that there are")
-        return self.board.tasks(name, project=project, by=self.by)
+        if not self.acting:
+            return self.board.tasks(name, project=project, by=self.by)
+        session, _, agent = map(unquote, self.acting.partition("/"))
+        known = self.board.store.read(lambda tx: tx.session_project(session))
+        where = self.place_session(project) if known is None else self.find_project(session)
+        self.check_steering(session)
+        return self.board.tasks(name, project=project, agent=self.board.agent(agent, session=session, project=where))
 
     def _place_list(self, name: str) -> str | None:
         if name.startswith(_SESSION):
             return self.find_project(name.removeprefix(_SESSION))
         if name.startswith(_PROJECT):
             return self.choose_project(name.removeprefix(_PROJECT))
-        return self.grant.project
+        return self.choose_project(None)
 
     def list_task_lists(self) -> list[tuple[TaskListRow, int]]:
         found = self.board.store.read(lambda tx: tx.tasks.lists())
-        return [(row, count) for row, count in found if self.sees(row.project)]
+        return [(row, count) for row, count in found if self.sees_list(row)]
+
+    def sees_list(self, row: TaskListRow) -> bool:
+        """True if the caller may see a list of tasks. A machine sees those of its projects and of its own sessions."""
+        if not self.sees(row.project):
+            return False
+        return not self.grant.machine or row.name == f"{_PROJECT}{row.project}" or self.owns(row.session or "")
 
     # Changes.
 
-    def commit(self, run: Callable[[Transaction], Struct]) -> Answer:
+    def commit(self, run: Callable[[Transaction], Struct], *, durable: bool = True) -> Answer:
         """Run a change in one transaction with the note that it was made; return the reply, the same again."""
 
         def work(tx: Transaction) -> Answer:
@@ -139,7 +195,7 @@ class ApiCall:
                 self._save(tx, answer)
             return answer
 
-        return self.board.store.joined(work)
+        return self.board.store.joined(work, durable=durable)
 
     def repeat(self, run: Callable[[], Struct]) -> Answer:
         """Run a change of several transactions that does nothing the second time; return the reply, the same again."""

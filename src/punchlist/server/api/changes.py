@@ -1,20 +1,19 @@
-"""Handlers that change lists and decide what waits on a person, and those that pass on an agent's own calls."""
+"""Handlers that change lists and decide what waits on a person."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.agent import Agent
-from punchlist.core.commands import Problem
-from punchlist.dialects import REGISTRY
+from punchlist.core.overview import PersonWait
+from punchlist.core.todo import TodoList
 from punchlist.people.back_channel import deliver, deliver_outcome, find_wait, resolve_wait
 from punchlist.reports.work_reports import save_mark
 from punchlist.server.api.calls import Answer, ApiCall
-from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.plans import PlanRow
 from punchlist.views.list_owners import is_personal_list, open_list_owner
@@ -129,16 +128,6 @@ class MarkBody(Struct, forbid_unknown_fields=True):
     project: Annotated[str, Meta(min_length=1, max_length=4_096, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
 
 
-class ToolCallBody(Struct, forbid_unknown_fields=True):
-    """A tool call of a model. `project` is where a session that is not there yet belongs; by default the server's."""
-
-    tool: Annotated[str, Meta(min_length=1, max_length=200)]
-    arguments: Any = None
-    dialect: Annotated[str, Meta(max_length=100)] = "punchlist"
-    call_id: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
-    project: Annotated[str, Meta(min_length=1, max_length=4_096, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
-
-
 # Replies that hold several views, or tell what was done.
 
 
@@ -159,46 +148,42 @@ class MarkView(Struct, frozen=True):
     until: int
 
 
-class ToolReplyView(Struct, frozen=True, kw_only=True):
-    """The reply to a tool call: its text for the model and its structured form, both as the dialect's original has."""
-
-    text: str
-    data: Any
-    is_error: bool
-    problems: tuple[Problem, ...]
-    awaits: str | None
-    """The id of a plan that a person has to decide on first."""
-
-
 # Lists.
 
 
 def edit_todos(call: ApiCall, body: EditBody) -> Answer:
     """Change an agent's list by operations, all or none; returns the new list."""
     operations = msgspec.to_builtins(body.operations)
-
-    def edit(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
-        todos = agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
-        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
-
-    return _change_agent(call, edit)
+    return change_list(
+        call, lambda agent: agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
+    )
 
 
 def undo_edit(call: ApiCall, body: EmptyBody) -> Answer:
     """Roll back your last change to an agent's list; returns the new list."""
+    return change_list(call, lambda agent: agent.undo(by=call.by, revision=call.revision))
 
-    def undo(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
-        todos = agent.undo(by=call.by, revision=call.revision)
-        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
-    return _change_agent(call, undo)
+def change_list(call: ApiCall, change: Callable[[Agent], TodoList]) -> Answer:
+    """Change the list of the agent of the path in one transaction; return the new list."""
+
+    def run(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
+        return view_todos(change(agent), session=row.session, agent=row.name, project=row.project)
+
+    return _change_agent(call, run)
 
 
 def _change_agent(
-    call: ApiCall, change: Callable[[Transaction, Agent, AgentRow], Struct], *, is_approval: bool = False
+    call: ApiCall,
+    change: Callable[[Transaction, Agent, AgentRow], Struct],
+    *,
+    is_approval: bool = False,
+    is_answer: bool = False,
 ) -> Answer:
     """Change something of the agent of the path, and tell it what a person did once the reply is on its way."""
     row = call.find_agent()
+    if not is_answer:  # what an agent asks, anyone with the scope answers
+        call.check_steering(row.session)
     agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
@@ -226,16 +211,21 @@ def answer_question(call: ApiCall, body: QuestionBody) -> Answer:
             outcome="answered", session=row.session, agent=row.name, id=body.item, by=call.by, event=tx.last_seq()
         )
 
-    return _change_agent(call, answer)
+    return _change_agent(call, answer, is_answer=True)
 
 
 def resolve(call: ApiCall, body: WaitBody) -> Answer:
     """Resolve something that waits: answer it, decide on it, or let it go on."""
+    return resolve_one(call, body, lambda wait: call.sees(wait.project))
+
+
+def resolve_one(call: ApiCall, body: WaitBody, is_shown: Callable[[PersonWait], bool]) -> Answer:
+    """Resolve what a body names, if it is among what the person was shown."""
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
         wait = find_wait(
-            [wait for wait in call.board.waits(project=call.grant.project) if call.sees(wait.project)],
+            filter(is_shown, call.board.waits(project=call.grant.project)),
             kind=body.kind,
             session=body.session,
             agent=body.agent,
@@ -286,19 +276,3 @@ def save_brief_mark(call: ApiCall, body: MarkBody) -> Answer:
         return MarkView(tx.log.mark(mark))
 
     return call.commit(run)
-
-
-# Calls of models.
-
-
-def call_tool(call: ApiCall, body: ToolCallBody) -> ToolReplyView:
-    """Answer a tool call of a model, in any dialect; the session and the agent are made if they are new."""
-    session, name = call.path["session"], call.path["agent"]
-    if body.dialect not in REGISTRY:
-        detail = f"There is no such dialect; known are: {', '.join(REGISTRY)}."
-        raise ApiProblem(422, "unknown_name", detail, field="dialect")
-    known = call.board.store.read(lambda tx: tx.session_project(session))
-    project = call.choose_project(body.project) if known is None else call.find_project(session)
-    agent = call.board.agent(name, session=session, dialect=body.dialect, project=project)
-    reply = agent.call(body.tool, body.arguments, call_id=call.take_call_id(body.call_id))
-    return msgspec.convert(reply, ToolReplyView, from_attributes=True)

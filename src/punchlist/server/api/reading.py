@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from difflib import unified_diff
 from itertools import chain, islice
@@ -19,12 +19,18 @@ from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
 from punchlist.presence.roster import load_roster
-from punchlist.reports.work_reports import load_brief, load_report
+from punchlist.reports.work_reports import (
+    LoadedBrief,
+    LoadedReport,
+    load_brief,
+    load_report,
+)
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
+from punchlist.views.list_screen import ListScreen, load_list_screen
 from punchlist.views.lists import (
     AgentView,
     HitView,
@@ -32,11 +38,12 @@ from punchlist.views.lists import (
     ProgressView,
     SessionView,
     TodosView,
+    make_view,
     view_plan,
     view_session,
     view_todos,
 )
-from punchlist.views.now import NowView, ReceiptView, Roster, WaitView, view_now, view_wait
+from punchlist.views.now import NowView, ReceiptView, Roster, WaitView, view_now, view_waits
 from punchlist.views.reports import BriefView, CostView, ReportView, view_brief, view_cost, view_report
 
 _MOST_SESSIONS: Final = 10_000
@@ -81,6 +88,11 @@ class SessionsQuery(ProjectQuery, forbid_unknown_fields=True):
 
 class ListsQuery(ProjectQuery, forbid_unknown_fields=True):
     limit: Limit = 20
+
+
+class ListsRecordQuery(PlaceQuery, forbid_unknown_fields=True):
+    agent: Annotated[str, Meta(max_length=200, description="Only agents of this name.")] | None = None
+    limit: Annotated[int, Meta(ge=0, le=10_000, description="How many to return at most.")] = 20
 
 
 class RevisionQuery(Struct, forbid_unknown_fields=True):
@@ -182,31 +194,23 @@ class PlanDiffView(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
 
 
-class EventView(Struct, frozen=True, kw_only=True):
-    """One event of the log; `docs/events.md` says what the data of each kind holds."""
-
-    cursor: str
-    seq: int
-    at: datetime
-    kind: str
-    by: str
-    project: str | None
-    session: str | None
-    agent: str | None
-    data: Mapping[str, Any]
-    v: int
+EventView = make_view(
+    "EventView", "One event of the log; `docs/events.md` says what the data of each kind holds.", Event, cursor=str
+)
 
 
-def show_event(event: Event) -> EventView:
+def show_event(event: Event) -> Struct:
     return EventView(cursor=event.cursor, **asdict(event))
 
 
 class EventsView(Struct, frozen=True):
     """A page of events. `next` is the `after` of the next page, also where there is nothing yet."""
 
-    events: tuple[EventView, ...]
+    events: tuple[EventView, ...]  # pyright: ignore[reportInvalidTypeForm]
     next: str
     more: bool
+    last: int
+    """The number of the latest event of the board."""
 
 
 class StatsView(Struct, frozen=True):
@@ -261,7 +265,7 @@ def show_waits(call: ApiCall, query: PlaceQuery) -> WaitsView:
     """List what waits on a person: questions, plans, blocked items, tasks and flows."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
-    return WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
+    return WaitsView(view_waits([one for one in waits if call.sees(one.project)]))
 
 
 def list_projects(call: ApiCall) -> ProjectsView:
@@ -418,7 +422,7 @@ def list_events(call: ApiCall, query: EventsQuery) -> EventsView:
                 if len(found) == query.limit:
                     more = more or event is not page[-1]
                     break
-    return EventsView(tuple(show_event(event) for event in found), str(cursor), more)
+    return EventsView(tuple(show_event(event) for event in found), str(cursor), more, call.board.store.last_seq())
 
 
 def _read_page(call: ApiCall, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
@@ -440,19 +444,52 @@ def show_receipt(call: ApiCall, query: ReceiptQuery) -> ReceiptView:
 
 def show_report(call: ApiCall, query: PlaceQuery) -> ReportView:
     """Report on each item: its grade, time, work and evidence, and on the state of each session."""
+    found = _load_report(call, query)
+    return view_report(found.report, found.around)
+
+
+def _load_report(call: ApiCall, query: PlaceQuery) -> LoadedReport:
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
     where = None if session else project
-    report, around, changes = load_report(call.board, _load_roster(call), session=session, project=where)
-    return view_report(report, around, changes)
+    return load_report(call.board, _load_roster(call), session=session, project=where)
 
 
 def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
     """Show what happened since your mark, or since an event."""
+    found = _load_brief(call, query)
+    return view_brief(found.brief, found.groups, found.around)
+
+
+def _load_brief(call: ApiCall, query: BriefQuery) -> LoadedBrief:
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
-    found = load_brief(call.board, _load_roster(call, project), after, project=project, who=call.by)
-    return view_brief(found.brief, found.groups, found.around, found.changes)
+    return load_brief(call.board, _load_roster(call, project), after, project=project, who=call.by)
+
+
+# What the commands of another machine draw: the records of the screens, whole.
+
+
+def load_roster_record(call: ApiCall, query: ProjectQuery) -> Roster:
+    """Return what `punchlist now` draws."""
+    return _load_roster(call, call.choose_project(query.project))
+
+
+def load_report_record(call: ApiCall, query: PlaceQuery) -> LoadedReport:
+    """Return what `punchlist report` writes."""
+    return _load_report(call, query)
+
+
+def load_brief_record(call: ApiCall, query: BriefQuery) -> LoadedBrief:
+    """Return what `punchlist brief` draws."""
+    return _load_brief(call, query)
+
+
+def load_lists_record(call: ApiCall, query: ListsRecordQuery) -> ListScreen:
+    """Return what `punchlist todos` draws."""
+    session, project = call.choose_session(query.session), call.choose_project(query.project)
+    where = None if session else project
+    return load_list_screen(call.board, project=where, session=session, agent=query.agent, limit=query.limit)
 
 
 def show_stats(call: ApiCall, query: PlaceQuery) -> StatsView:

@@ -27,7 +27,7 @@ from punchlist.server.state import run_read, state_of
 from punchlist.text.hashing import blake2b
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
-Need = Literal["look", "answer", "edit"]
+Need = Literal["look", "answer", "edit", "report"]
 Handler = Callable[..., Any]
 """Takes the call and, if the route has a query or a body, that; returns the reply."""
 
@@ -57,6 +57,8 @@ class ApiRoute(Struct, frozen=True, kw_only=True):
     body: type[Struct] | None = None
     status: int = 200
     errors: tuple[type[PunchlistError], ...] = ()
+    for_machines: bool = False
+    """The token of a machine reaches it too, for its own sessions and the tasks of its projects: see `ApiCall`."""
     takes_revision: bool = False
     """`If-Match` is taken: the change is made only at that revision. A change by another route refuses it."""
 
@@ -70,7 +72,7 @@ class ApiRoute(Struct, frozen=True, kw_only=True):
         return tuple(part[1:-1] for part in self.parts if _is_parameter(part))
 
 
-@needs("look", per_project=True)
+@needs("look", per_project=True, for_machines=True)
 class Api:
     """The application that answers everything under `/api/v1`."""
 
@@ -101,7 +103,7 @@ class Api:
             detail = f"{request.method} is not possible here; possible are: {allowed}."
             raise ApiProblem(405, "method_not_allowed", detail, headers={"allow": allowed})
         grant: Grant = scope["state"]["grant"]
-        if route.scope not in grant.scopes:
+        if route.scope not in grant.scopes and not (grant.machine and route.for_machines):
             raise ApiProblem(403, "scope_missing", f"This needs a token with the scope `{route.scope}`.")
         body = await request.body() if route.body is not None or route.method != "GET" else b""
         state = state_of(request)
@@ -112,6 +114,7 @@ class Api:
             status=route.status,
             revision=None if route.method == "GET" else _read_revision(request.headers, route),
             key=None if route.method == "GET" else _read_key(request.headers),
+            acting=request.headers.get("punchlist-agent", ""),
             fingerprint=_fingerprint(request, scope, body),
             live=state.live,
         )

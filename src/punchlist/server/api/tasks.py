@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict, replace
 
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.api.reading import EventView, Limit, show_event
+from punchlist.server.api.routing import Handler
 from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
-from punchlist.tasks import Tasks, Work
+from punchlist.tasks import Tasks
 from punchlist.tasks.handle import ClaimOptions
 from punchlist.views.list_owners import check_tasks_editable, open_list_owner
 from punchlist.views.lists import TaskGraphView, TaskView, view_graph, view_task, view_todos
@@ -219,7 +221,7 @@ class TaskListsView(Struct, frozen=True):
 class HistoryView(Struct, frozen=True):
     """Every event of one task, the oldest first."""
 
-    events: tuple[EventView, ...]
+    events: tuple[EventView, ...]  # pyright: ignore[reportInvalidTypeForm]
 
 
 # Reading.
@@ -237,15 +239,7 @@ def list_task_lists(call: ApiCall) -> TaskListsView:
 
 def list_tasks(call: ApiCall, query: TasksQuery) -> TasksView:
     """List the tasks of a list, by id."""
-    tasks = call.open_tasks()
-    found = tasks.list(
-        status=query.status,
-        owner=query.owner,
-        label=query.label,
-        parent=query.parent,
-        after=query.after,
-        limit=query.limit + 1,
-    )
+    found = call.open_tasks().list(**asdict(replace(query, limit=query.limit + 1)))
     page = found[: query.limit]
     return TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
 
@@ -294,12 +288,8 @@ def create_task(call: ApiCall, body: NewTaskBody) -> Struct:
 def claim_tasks(call: ApiCall, body: ClaimBody) -> TasksView:
     """Claim the next ready tasks, or a certain one, under a lease; returns none if nothing is ready."""
     tasks = _open_own(call)
-    options: ClaimOptions = {
-        "label": body.label,
-        "lease": body.lease,
-        "reserve": body.reserve,
-        "call_id": call.take_call_id(),
-    }
+    call_id = call.take_call_id()
+    options: ClaimOptions = {"label": body.label, "lease": body.lease, "reserve": body.reserve, "call_id": call_id}
     if body.id is not None:
         claimed = tasks.claim(body.owner, id=body.id, **options)
         return TasksView(tasks=() if claimed is None else _show((claimed,)))
@@ -316,90 +306,62 @@ def signal_tasks(call: ApiCall, body: SignalBody) -> TasksView:
 def complete_task(call: ApiCall, body: CompleteBody) -> Struct:
     """Complete a task."""
     tasks = _open_own(call)
+    call.check_claim(tasks, body.fence)
     person = call.is_person and body.fence is None  # who shows a fence speaks as a worker
-    task = tasks.complete(
-        call.path["task"],
-        fence=body.fence,
-        result=body.result,
-        revision=call.revision,
-        call_id=call.take_call_id(),
-        person=person,
-        force=body.force,
+    call_id, fields = call.take_call_id(), _given(body)
+    return view_task(
+        tasks.complete(call.path["task"], revision=call.revision, call_id=call_id, person=person, **fields)
     )
-    return view_task(task)
 
 
 def update_task(call: ApiCall, body: TaskChangesBody) -> Answer:
     """Change the fields, edges or status of a task, all or none."""
-    fields = _given(body)
-    fence = fields.pop("fence")
-    return _change(call, lambda work, task: work.update(task, fence=fence, **fields))
+    return _change(call, "update", _given(body))
 
 
 def delete_task(call: ApiCall, query: FenceQuery) -> Answer:
     """Delete a task from its list; its history stays. Returns it as it was."""
-    return _change(call, lambda work, task: work.delete(task, fence=query.fence))
+    return _change(call, "delete", _given(query))
 
 
 def start_task(call: ApiCall, body: FenceBody) -> Answer:
     """Start a task, without a lease."""
-    return _change(call, lambda work, task: work.update(task, status="in_progress", fence=body.fence))
-
-
-def send_heartbeat(call: ApiCall, body: HeartbeatBody) -> Answer:
-    """Renew the lease of a claim."""
-    return _change(call, lambda work, task: work.heartbeat(task, fence=body.fence, lease=body.lease))
-
-
-def release_task(call: ApiCall, body: FenceBody) -> Answer:
-    """Release a task, so that others may claim it."""
-    return _change(call, lambda work, task: work.release(task, fence=body.fence))
-
-
-def fail_task(call: ApiCall, body: FailBody) -> Answer:
-    """Say that an attempt at a task failed."""
-    return _change(call, lambda work, task: work.fail(task, body.reason, fence=body.fence))
-
-
-def retry_task(call: ApiCall, body: EmptyTaskBody) -> Answer:
-    """Open a task again that has ended."""
-    return _change(call, lambda work, task: work.retry(task))
-
-
-def cancel_task(call: ApiCall, body: CancelBody) -> Answer:
-    """Cancel a task, or ask its worker to."""
-
-    def cancel(work: Work, id: str) -> Task:
-        return work.cancel(id, body.reason, request=body.request, fence=body.fence, force=body.force)
-
-    return _change(call, cancel)
+    return _change(call, "update", {"status": "in_progress", **_given(body)})
 
 
 def set_waiting(call: ApiCall, body: TaskWaitBody) -> Answer:
     """Let a task wait for a time, an event or a person."""
-    until = body.until if body.seconds is None else timedelta(seconds=body.seconds)
-
-    def wait(work: Work, id: str) -> Task:
-        return work.wait(
-            id,
-            until=until,
-            topic=body.topic,
-            correlation_id=body.correlation_id,
-            state=body.state,
-            fence=body.fence,
-        )
-
-    return _change(call, wait)
+    given = _given(body)
+    seconds = given.pop("seconds")
+    if seconds is not None:
+        given["until"] = timedelta(seconds=seconds)
+    return _change(call, "wait", given)
 
 
-def resume_task(call: ApiCall, body: ResumeBody) -> Answer:
-    """Let a task go on, whatever it waits for."""
-    return _change(call, lambda work, task: work.resume(task, state=body.state))
+def make_verb(name: str, body: type[Struct], about: str) -> Handler:
+    """Return the handler of a verb whose body has the parameters of the method of `Work`, by their names."""
+
+    def handle(call: ApiCall, body: Struct) -> Answer:
+        return _change(call, name, _given(body))
+
+    handle.__name__ = f"{name}_task"
+    handle.__doc__ = about
+    handle.__annotations__ = {"call": ApiCall, "body": body, "return": Answer}
+    return handle
+
+
+send_heartbeat: Final = make_verb("heartbeat", HeartbeatBody, "Renew the lease of a claim.")
+release_task: Final = make_verb("release", FenceBody, "Release a task, so that others may claim it.")
+fail_task: Final = make_verb("fail", FailBody, "Say that an attempt at a task failed.")
+retry_task: Final = make_verb("retry", EmptyTaskBody, "Open a task again that has ended.")
+cancel_task: Final = make_verb("cancel", CancelBody, "Cancel a task, or ask its worker to.")
+resume_task: Final = make_verb("resume", ResumeBody, "Let a task go on, whatever it waits for.")
 
 
 def give_steps(call: ApiCall, body: StepsBody) -> Answer:
     """Give an agent the steps of a task as its list; returns that list."""
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
+    call.check_steering(row.session)
     agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run() -> Struct:
@@ -424,15 +386,16 @@ def _open_own(call: ApiCall) -> Tasks:
     return tasks
 
 
-def _change(call: ApiCall, verb: Callable[[Work, str], Task]) -> Answer:
-    """Apply a verb to the task of the path, if it is at the revision of `If-Match`."""
+def _change(call: ApiCall, verb: str, given: Mapping[str, Any]) -> Answer:
+    """Apply a verb to the task of the path, if it is at the revision of `If-Match`; of a machine, under its fence."""
     tasks, wanted = _open_own(call), call.path["task"]
+    call.check_claim(tasks, given.get("fence"))
 
     def run(tx: Transaction) -> Struct:
         work = tasks.within(tx)
         if call.revision is not None:
             check_revision(work.row(wanted).task, call.revision)
-        return view_task(verb(work, wanted))
+        return view_task(getattr(work, verb)(wanted, **given))
 
     return call.commit(run)
 

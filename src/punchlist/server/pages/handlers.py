@@ -7,28 +7,25 @@ parts are elements with these ids; a page replaces those that it has. They hold 
 `look` may see: what a reader may not do, their page hides.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from punchlist.board import Board
-from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
-from punchlist.people.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.server.access import SCOPES, needs
 from punchlist.server.api.calls import ApiCall
-from punchlist.server.api.changes import MarkBody, save_brief_mark
-from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
+from punchlist.server.api.changes import AnsweredView, MarkBody, WaitBody, resolve_one, save_brief_mark
+from punchlist.server.pages.edits import Form, add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.home import find_agent, find_rows, load_home
 from punchlist.server.pages.night import FEW_LANES, draw_night
 from punchlist.server.pages.plan import load_plan
@@ -39,11 +36,11 @@ from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.problems import describe_problem, status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
-from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
+from punchlist.server.state import ServerState, grant_of, run_read, state_of
 from punchlist.settings.environment import login_name
-from punchlist.store import Transaction
-from punchlist.testing.demo_script import Troupe
-from punchlist.views.brief_groups import count_to_do
+from punchlist.testing.demo_script import Scene, Troupe
+from punchlist.views.brief_groups import count_to_do, split_name
+from punchlist.views.list_owners import load_names
 from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")
@@ -52,6 +49,8 @@ _THEME_SECONDS: Final = 365 * 24 * 3600
 _MOST_FIELDS: Final = 50
 _MOST_DIGITS: Final = 15
 _LONGEST_QUERY: Final = 200
+_MOST_HITS: Final = 50
+"""Hits of each kind that a search shows."""
 _TASKS: Final = b"/tasks/"
 _KINDS: Final = {"items": find_items, "sessions": find_sessions, "tasks": find_tasks}
 
@@ -131,13 +130,21 @@ async def read_form(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-def make_form(work: Callable[[Request, Board, Mapping[str, str]], str], show: Show) -> Show:
-    """Return the handler of a form: redirect to the address that its work returns, or show what went wrong."""
+def make_form(change: Callable[[Request, ApiCall, Form], str], show: Show) -> Show:
+    """Return the handler of a form: redirect to the address that `change` returns, or show what went wrong."""
 
     async def take(request: Request) -> Response:
         state, form = state_of(request), await read_form(request)
+        call = ApiCall(state.board, grant_of(request), path=request.path_params)
+
+        def run() -> str:
+            address = change(request, call, form)
+            for each in call.after:
+                each()
+            return address
+
         try:
-            return RedirectResponse(await state.writes.run(work, request, state.board, form), 303)
+            return RedirectResponse(await state.writes.run(run), 303)
         except StoreBusy:
             raise
         except PunchlistError as error:
@@ -180,31 +187,17 @@ def _show_brief(state: ServerState, roster: Roster, who: str, words: str = "", *
     return {"home": home, "night": night, "few_lanes": FEW_LANES}
 
 
-def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
+def answer(_request: Request, call: ApiCall, form: Form) -> str:
     """Answer a question, decide on a plan, or let something go on; lead back to where the person was."""
     text, decision = form.get("text", "").strip(), form.get("decision", "")
     if decision:
         text = f"{decision} {text}".strip() if decision == "reject" else decision
-    grant, session = grant_of(request), form.get("session", "")
-
-    def resolve(_: Transaction) -> tuple[PersonWait, Outcome]:
-        waits = board.waits(session=session or None)
-        wait = find_wait(
-            # Only what the person has read, text and all.
-            (one for one in waits if element_id(one) == form.get("wait")),
-            kind=form.get("kind", ""),
-            session=session,
-            agent=form.get("agent", ""),
-            id=form.get("id", ""),
-            list=form.get("list", ""),
-        )
-        make_list = "make_list" in form
-        return wait, resolve_wait(board, wait, text, by=grant.name, person=has_person(grant), make_list=make_list)
-
-    before = board.store.last_seq()
-    wait, outcome = board.store.joined(resolve)
-    deliver_outcome(board, wait, before, outcome)
-    revision = f"&revision={wait.id}" if wait.kind == "plan" else ""
+    named: dict[str, Any] = {name: form.get(name, "") for name in ("kind", "id", "session", "agent", "list")}
+    body = WaitBody(**named, text=text, todos="make_list" in form)
+    # Only what the person has read, text and all; of a plan, its revision.
+    reply = resolve_one(call, body, lambda one: one.kind == "plan" or element_id(one) == form.get("wait"))
+    outcome = msgspec.json.decode(reply.body, type=AnsweredView).outcome
+    revision = f"&revision={body.id}" if body.kind == "plan" else ""
     return f"{own_path(form.get('back', '/'))}?said={outcome}{revision}"
 
 
@@ -226,9 +219,9 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
     return {"session": load_session(state.board, session, find_agent(roster, session), past=past, before=before)}
 
 
-def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    session = request.path_params["session"]
-    shown = edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
+def change_session(_request: Request, call: ApiCall, form: Form) -> str:
+    session = call.path["session"]
+    shown = edit_list(call, form)
     return session_path(shown) + ("" if shown == session else "?said=continued")
 
 
@@ -249,8 +242,8 @@ def _parse_number(text: str) -> int | None:
 # Tasks. A slash that is part of a list's name is sent as `%2F`.
 
 
-def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    return list_path(add_task(board, form.get("list", ""), form, by=grant_of(request).name))
+def add_anywhere(_request: Request, call: ApiCall, form: Form) -> str:
+    return list_path(add_task(call, form.get("list", ""), form))
 
 
 def _load_list(request: Request, state: ServerState, _: Roster) -> Values:
@@ -275,21 +268,19 @@ async def show_place(request: Request, problem: str = "") -> Response:
     return await show(request, problem)
 
 
-def change_place(request: Request, board: Board, form: Mapping[str, str]) -> str:
+def change_place(request: Request, call: ApiCall, form: Form) -> str:
     """Change a list or a task as a form of its page says, and lead back to that page."""
     name, task = _read_place(request)
-    by, person = grant_of(request).name, has_person(grant_of(request))
-    if task is not None:
-        stays = change_task(board, name, task, form, by=by, person=person)
-        return task_path(name, task) if stays else f"{list_path(name)}?said=deleted"
-    match form.get("do"):
-        case "add":
-            add_task(board, name, form, by=by)
-        case "signal":
-            return f"{list_path(name)}?said={deliver_signal(board, name, form, by=by)}"
-        case _:
-            change_task(board, name, form.get("task", ""), form, by=by, person=person)
-    return list_path(name)
+    call.path = {"list": name, "task": task or form.get("task", "")}
+    if task is None and form.get("do") == "add":
+        add_task(call, name, form)
+    elif task is None and form.get("do") == "signal":
+        return f"{list_path(name)}?said={deliver_signal(call, form)}"
+    else:
+        change_task(call, form)
+    if task is None:
+        return list_path(name)
+    return f"{list_path(name)}?said=deleted" if form["do"] == "delete" else task_path(name, task)
 
 
 def _read_place(request: Request) -> tuple[str, str | None]:
@@ -310,14 +301,18 @@ def _load_search(request: Request, state: ServerState, roster: Roster) -> Values
     rows = find_rows(loaded, roster, query) if words else []
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
     number = len(rows) + sum(map(len, groups.values()))
-    return {"search": {"query": query, "at": roster.at, "rows": rows, "groups": groups, "number": number}}
+    sessions = {hit.session for hits in groups.values() for hit in hits[:_MOST_HITS]}
+    names = state.board.store.read(lambda tx: load_names(tx, sessions))
+    living = {row.list_session for row in roster.agents if row.state in ("busy", "waiting")}
+    found = {"rows": rows, "groups": groups, "number": number, "most": _MOST_HITS, "living": living}
+    return {"search": {"query": query, "at": roster.at, "names": names, "split": split_name, **found}}
 
 
-def mark_read(request: Request, board: Board, form: Mapping[str, str]) -> str:
+def mark_read(_request: Request, call: ApiCall, form: Form) -> str:
     """Move the person's mark to the end of the brief that they read."""
     until = _parse_number(form.get("until", "")) or 0
-    if until <= board.store.last_seq():
-        save_brief_mark(ApiCall(board, grant_of(request)), MarkBody(until))
+    if until <= call.board.store.last_seq():
+        save_brief_mark(call, MarkBody(until))
     return "/?said=read"
 
 
@@ -329,17 +324,21 @@ _playing = threading.Lock()
 DEMO_PROJECT: Final = "/demo"
 
 
-def play_demo(_request: Request, board: Board, _form: Mapping[str, str]) -> str:
+def play_demo(_request: Request, call: ApiCall, _form: Form) -> str:
     """Play the demo on the board that is served, in a project of its own."""
-    if _playing.acquire(blocking=False):
-        threading.Thread(target=_perform, args=(board,), name="punchlist-demo", daemon=True).start()
-    return "/?said=playing"
+    if not _playing.acquire(blocking=False):
+        return "/?said=playing"
+    session = f"demo-{int(time.time()):x}"
+    scenes = Troupe(call.board, session, project=DEMO_PROJECT).scenes()
+    for scene in islice(scenes, 2):  # with the first list there is a page
+        scene.act()
+    threading.Thread(target=_perform, args=(scenes,), name="punchlist-demo", daemon=True).start()
+    return f"{session_path(session)}?said=playing"
 
 
-def _perform(board: Board) -> None:
+def _perform(scenes: Iterator[Scene]) -> None:
     try:
-        troupe = Troupe(board, f"demo-{int(time.time()):x}", project=DEMO_PROJECT)
-        for scene in troupe.scenes():
+        for scene in scenes:
             scene.act()
             time.sleep(scene.seconds)
     except StoreClosed:
@@ -402,18 +401,18 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
         case _:
             raise InvalidInput(problem=f"`{topic}` is no topic; use `now`, `session:ID` or `tasks`.")
     parts = {"count": "count", **_PARTS.get(kind, {})}
-    return {element: _stop_clocks(render(f"parts/{template}.html", values)) for element, template in parts.items()}
-
-
-def _stop_clocks(html: str) -> str:
-    """Leave out how long ago times were: the page says that itself, and a part would change all the time."""
-    return _CLOCK.sub(r"\1\2", html).strip()
+    # Without how long ago times were: the page says that itself, and a part would change all the time.
+    return {
+        element: _CLOCK.sub(r"\1\2", render(f"parts/{template}.html", values)).strip()
+        for element, template in parts.items()
+    }
 
 
 # Routes.
 
 _show_home: Final = make_page("home.html", _load_home)
 _show_session: Final = make_page("session.html", _load_session)
+_show_plan: Final = make_page("plan.html", _load_plan)
 _show_task_lists: Final = make_page("tasks.html", lambda _, state, __: {"lists": load_lists(state.board)})
 _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "static")]))
 
@@ -421,7 +420,8 @@ routes: list[BaseRoute] = [
     Route("/", _show_home),
     Route("/answer", needs("answer")(make_form(answer, _show_home)), methods=["POST"]),
     Route("/sessions", make_page("sessions.html", _load_sessions)),
-    Route("/sessions/{session:path}/plan", make_page("plan.html", _load_plan)),
+    Route("/sessions/{session:path}/plan", _show_plan, methods=["GET"]),
+    Route("/sessions/{session:path}/plan", needs("answer")(make_form(answer, _show_plan)), methods=["POST"]),
     Route("/sessions/{session:path}", _show_session, methods=["GET"]),
     Route("/sessions/{session:path}", make_form(change_session, _show_session), methods=["POST"]),
     Route("/tasks", _show_task_lists, methods=["GET"]),

@@ -1,7 +1,5 @@
 """Home: the brief around the agents that run. To do, to look at, at work, checked, ended; the rest is folded."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,10 +14,11 @@ from punchlist.core.report import Brief
 from punchlist.logs.programs import is_found
 from punchlist.reports.work_reports import LoadedBrief
 from punchlist.server.pages.rendering import Values, element_id, session_path, subject_path
-from punchlist.terminal.brief import TITLES, done_words, format_moment, git_words
-from punchlist.terminal.reports import count_words, tally_words
-from punchlist.views.brief_groups import BriefRow, RowOwner, split_name
-from punchlist.views.now import AgentNow, Roster, answer_commands
+from punchlist.terminal.brief import done_words, git_words
+from punchlist.terminal.reports import work_words
+from punchlist.views.brief_groups import BriefRow, JoinedRow, RowOwner, join_rows, split_name
+from punchlist.views.findings import count_words, format_moment
+from punchlist.views.now import AgentNow, Roster
 
 _MARKS: Final = {
     "question": ("question", "asks you"),
@@ -48,7 +47,7 @@ _ROOM: Final = 20
 """Rows that are shown before something is unfolded, so that Home is never taller than 3,000 px, on a phone either."""
 
 _MOST_NEEDS: Final = 8
-_MOST_NEEDS_IN_CROWD: Final = 6
+_MOST_NEEDS_IN_CROWD: Final = 5
 _CROWD: Final = 40
 """Sessions from which those that need nobody are grouped by project."""
 
@@ -62,7 +61,7 @@ _BAR_STATES: Final = {
 }
 """The part of a project's bar that each group counts for, in the order of the bar."""
 
-_MOST_PROJECTS: Final = 16
+_MOST_PROJECTS: Final = 12
 _SHOWN_OF_PROJECT: Final = 3
 _MOST_ITEMS: Final = 50
 
@@ -113,17 +112,13 @@ class ProjectRows(Struct, frozen=True, kw_only=True):
 def load_home(loaded: LoadedBrief, roster: Roster, words: str = "") -> dict[str, Any]:
     """Return Home; with words, only the rows that hold all of them."""
     groups, brief, around = loaded.groups, loaded.brief, loaded.around
-    maker = _RowMaker(roster)
-    found = {name: _find(map(maker.make, getattr(groups, name)), words) for name in TITLES}
-    found["idle"] = _find(maker.make_idle(), words)
-    found["ended"] += [row for row in found["idle"] if row.of.kind == "gone"]
-    found["idle"] = [row for row in found["idle"] if row.of.kind != "gone"]
+    found = {name: _find(map(_make_row, rows), words) for name, rows in join_rows(groups, roster).items()}
     number = sum(map(len, found.values()))
     is_crowd = number > _CROWD
     is_first = not (number or words or around.agents)
     return {
         "at": roster.at,
-        "title": _title(len(found["do_now"]), len(found["look_first"])),
+        "title": f"{number} found for “{words}”" if words else _title(len(found["do_now"]), len(found["look_first"])),
         "facts": _facts(loaded, number, roster.at),
         "until": brief.until,
         "has_news": brief.has_news,
@@ -147,56 +142,24 @@ def load_home(loaded: LoadedBrief, roster: Roster, words: str = "") -> dict[str,
     }
 
 
-class _RowMaker:
-    """Joins the rows of a brief with what waits and the agents that run: the page has forms and columns for these."""
-
-    def __init__(self, roster: Roster) -> None:
-        self._waits = {answer_commands(wait)[0]: wait for wait in roster.waits}
-        self._agents = {row.list_session or row.session: row for row in reversed(roster.agents)}
-        self._placed: set[str] = set()
-
-    def make(self, row: BriefRow) -> HomeRow:
-        wait, agent = self._waits.get(row.action), self._agents.get(row.session)
-        self._placed.add(row.session)
-        mark, word = _MARKS.get(row.kind, _WAITING if wait is not None or row.kind == "permission" else _LOOKING)
-        said = row.sentence
-        if row.kind == "work" and agent is not None:
-            said = said.removeprefix(f"{agent.done}/{agent.total} ")  # they have a column of their own
-        label, colon, text = said.partition(": ")
-        if row.kind == "work" or not colon or len(label) > _LONGEST_LABEL:
-            label, text = "", said
-        return HomeRow(
-            of=row,
-            id=element_id(wait or ("row", row.session, row.project, row.agent)),
-            mark=mark,
-            word=word,
-            path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
-            owner=split_name(row.name),
-            label=label,
-            text=text,
-            link=_LINKS.get(row.kind, "See the failure" if mark == "red" else "See the session"),
-            wait=wait,
-            agent=agent,
-        )
-
-    def make_idle(self) -> Iterable[HomeRow]:
-        """Return the agents that do nothing, and have no row yet."""
-        left = [row for session, row in self._agents.items() if session not in self._placed]
-        return [self.make(_make_idle_row(row)) for row in reversed(left)]
-
-
-def _make_idle_row(agent: AgentNow) -> BriefRow:
-    following = agent.focus or agent.next
-    said = f"next: {following}" if following else agent.title or agent.doing or "no list yet"
-    return BriefRow(
-        kind=agent.state,
-        project=agent.project,
-        session=agent.list_session or agent.session,
-        agent=agent.agent,
-        name=agent.name,
-        sentence="all done" if agent.total and agent.done == agent.total else said,
-        at=agent.since,
-        is_lasting=agent.state == "idle",
+def _make_row(joined: JoinedRow) -> HomeRow:
+    row, wait = joined.of, joined.wait
+    mark, word = _MARKS.get(row.kind, _WAITING if wait is not None or row.kind == "permission" else _LOOKING)
+    label, colon, text = joined.sentence.partition(": ")
+    if row.kind == "work" or not colon or len(label) > _LONGEST_LABEL:
+        label, text = "", joined.sentence
+    return HomeRow(
+        of=row,
+        id=element_id(wait or ("row", row.session, row.project, row.agent)),
+        mark=mark,
+        word=word,
+        path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
+        owner=split_name(row.name),
+        label=label,
+        text=text,
+        link=_LINKS.get(row.kind, "See the failure" if mark == "red" else "See the session"),
+        wait=wait,
+        agent=joined.agent,
     )
 
 
@@ -265,7 +228,7 @@ def _facts(loaded: LoadedBrief, sessions: int, now: datetime) -> list[str]:
 
 
 def _cost_words(brief: Brief, tokens: int) -> str:
-    work = [] if brief.work.is_empty else [", ".join(tally_words(brief.work, kinds=False))]
+    work = [] if brief.work.is_empty else [", ".join(work_words(brief.work, kinds=False))]
     cost = [f"the todo layer cost about {count_words(tokens, 'token')}"] if tokens else []
     return "; ".join(work + cost)
 
@@ -291,9 +254,8 @@ def _find_attachable(roster: Roster) -> list[AgentProgram]:
 
 def find_rows(loaded: LoadedBrief, roster: Roster, words: str) -> list[HomeRow]:
     """Return the rows of Home that hold all the words, in its order."""
-    maker = _RowMaker(roster)
-    rows = [maker.make(row) for name in TITLES for row in getattr(loaded.groups, name)]
-    return _find([*rows, *maker.make_idle()], words)
+    joined = join_rows(loaded.groups, roster)
+    return _find((_make_row(row) for rows in joined.values() for row in rows), words)
 
 
 def find_agent(roster: Roster, session: str) -> AgentNow | None:

@@ -3,8 +3,6 @@
 Places are percents of the axis, so that marks never stretch. Shapes say what a part is; colours repeat it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -15,11 +13,12 @@ from msgspec import Struct
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.report import ItemReport
 from punchlist.core.todo import Status
+from punchlist.presence.screen_feed import MOST_LANES
 from punchlist.reports.work_reports import LoadedBrief
 from punchlist.server.pages.home import HomeRow
 from punchlist.server.pages.rendering import session_path
+from punchlist.server.pages.timeline import merge_times
 
-MOST_LANES: Final = 40
 FEW_LANES: Final = 12
 """Lanes that stand above the groups; more are folded below them."""
 
@@ -81,17 +80,18 @@ class Night(Struct, frozen=True):
     hours: Sequence[tuple[float, str]]
     first: str
     last: str
-    left_out: int
+    more: int
+    """Sessions that are not drawn: they only read, or are beyond those that can be told apart."""
 
 
 def draw_night(
     rows: Sequence[HomeRow], loaded: LoadedBrief, calls: Mapping[str, Sequence[ToolCall]], now: datetime
 ) -> Night | None:
-    """Return the picture of these sessions; None if nothing was done, or there are too many to be told apart."""
+    """Return the picture of these sessions, of the first 40 that have something to show; None if nothing was done."""
     running = ("work", "hung")
     drawn = [row for row in rows if calls.get(row.of.session) or row.wait or row.mark in running]
-    drawn = [row for row in drawn if row.of.kind != "idle"]
-    if not drawn or len(rows) > MOST_LANES:
+    drawn = [row for row in drawn if row.of.kind != "idle"][:MOST_LANES]
+    if not drawn:
         return None
     # To the minute: a picture that changes with each second is sent as often.
     minute = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -107,9 +107,8 @@ def draw_night(
         _draw_lane(row, calls.get(row.of.session, ()), done.get(row.of.session, ()), ended.get(row.of.session), axis)
         for row in drawn
     ]
-    return Night(
-        lanes, axis.hours(), f"{axis.first.astimezone():%H:%M}", f"{now.astimezone():%H:%M}", len(rows) - len(drawn)
-    )
+    begin, end = f"{axis.first.astimezone():%H:%M}", f"{now.astimezone():%H:%M}"
+    return Night(lanes, axis.hours(), begin, end, len(rows) - len(drawn))
 
 
 class _Axis:
@@ -163,9 +162,9 @@ def _draw_lane(
     path = session_path(row.of.session)
     marks += _mark_checks(calls, path, axis)
     if ended is not None:
-        # Beside a check of the same moment, not on it.
+        # Beside a check of the same moment, and below it where a narrow screen brings them together.
         x = max([axis.place(ended), *(mark.x + _MARK_WIDTH for mark in marks if mark.kind != "done")])
-        marks.append(LaneMark("ended", min(100.0, x), f"{ended.astimezone():%H:%M} ended", f"{path}#events"))
+        marks.insert(0, LaneMark("ended", min(100.0, x), f"{ended.astimezone():%H:%M} ended", f"{path}#events"))
     return Lane(row, _WORDS.get(row.mark, row.of.kind), parts, marks)
 
 
@@ -176,13 +175,7 @@ def _merge_spans(calls: Iterable[ToolCall], first: datetime) -> list[tuple[datet
         for call in calls
         if call.finished is not None
     ]
-    spans: list[tuple[datetime, datetime]] = []
-    for begin, end in sorted(times):
-        if spans and begin - spans[-1][1] <= _PAUSE:
-            spans[-1] = spans[-1][0], max(end, spans[-1][1])
-        else:
-            spans.append((begin, end))
-    return spans
+    return merge_times(times, _PAUSE)
 
 
 def _mark_checks(calls: Iterable[ToolCall], path: str, axis: _Axis) -> Iterable[LaneMark]:

@@ -1,7 +1,5 @@
 """The page of a proposed plan: its text as Markdown, what changed since the last revision, and what a decision does."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +21,9 @@ from punchlist.views.list_owners import load_session_name
 from punchlist.views.now import AgentNow
 
 _ITEM: Final = re.compile(r"\s*(?:(\d{1,9})[.)]|[-*+])\s+(?:\[[^\]]\]\s+)?")
+_MARKUP: Final = re.compile(r"[\s|:>*_-]*$|\s*(?:```|~~~)")
+"""Lines that hold no words: rules, the lines around code and below the heads of a table."""
+
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
 _BOX: Final = re.compile(r"\[([ xX])\] ")
 _BLOCKS: Final = frozenset({"paragraph_open", "heading_open", "fence", "code_block", "tr_open"})
@@ -126,7 +127,8 @@ def _read_lines(text: str) -> Iterator[_Line]:
             heading = found[1]
         item = _ITEM.match(line)
         place = f"Step {item[1]}" if item is not None and item[1] else heading
-        if content := line[item.end() if item is not None else 0 :].strip():
+        content = found[1] if found else line[item.end() if item is not None else 0 :].strip()
+        if not _MARKUP.match(content):
             yield _Line(number, content, place)
 
 

@@ -1,7 +1,5 @@
 """Render pages and their parts from templates. Every text that a template prints is cleaned, then escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -14,17 +12,18 @@ from markupsafe import Markup, escape
 
 from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait
-from punchlist.terminal.brief import format_moment
+from punchlist.core.task import Task, TaskStatus
+from punchlist.core.todo import Status
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.now import key_of
-from punchlist.terminal.reports import count_words
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Style
-from punchlist.terminal.tasks import find_box, standing_words, until_words
+from punchlist.terminal.tasks import standing_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.shell import drop_cd
-from punchlist.views.findings import span
+from punchlist.views.findings import format_moment, span, until_words
+from punchlist.views.grades import check_words
 from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
@@ -37,9 +36,31 @@ GRADE_ICONS: Final = {
     "unchecked": "unchecked",
     "unseen": "unseen",
     "failing": "red",
-    None: "pending",
+    None: "done",
 }
 """The mark of each grade of a completion; None for one that nothing was reported of."""
+
+STATUS_ICONS: Final = {
+    Status.PENDING: "pending",
+    Status.IN_PROGRESS: "work",
+    Status.BLOCKED: "blocked",
+    Status.COMPLETED: GRADE_ICONS[None],
+    Status.FAILED: "red",
+    Status.CANCELLED: "idle",
+}
+"""The mark of an item without a grade."""
+
+
+def find_task_mark(task: Task) -> str:
+    """Return the mark of a task: its grade once it is completed; amber is for what waits on a person."""
+    match task.status:
+        case TaskStatus.COMPLETED:
+            return GRADE_ICONS.get(task.grade, "done")
+        case TaskStatus.WAITING:
+            return "wait" if task.wait is None or task.wait.kind == "manual" else "pending"
+        case _:
+            return "blocked" if task.is_blocked else STATUS_ICONS[Status(task.status.value)]
+
 
 Values = Mapping[str, Any]
 """What a template shows, by name."""
@@ -79,12 +100,13 @@ def _environment() -> Environment:
         "task_path": task_path,
         "tested": _tested,
         "grade_icon": GRADE_ICONS.get,
+        "status_icon": STATUS_ICONS.get,
         "grade_style": _style_grade,
         "grade_mark": UNICODE.grades.get,
         "fit": fit,
         "drop_cd": drop_cd,
         "offered": describe_offer,
-        "task_box": find_box,
+        "task_icon": find_task_mark,
         "standing": standing_words,
         "told": partial(sentence, glyphs=UNICODE),
         "element_id": element_id,
@@ -112,12 +134,10 @@ def _breakable(text: str) -> Markup:
 
 def _tested(agent: AgentNow) -> Markup:
     """Return how the last check of an agent's session went, or that none ran after its changes."""
-    if agent.session_state == "idle":
-        return Markup()
-    if agent.session_state == "unchecked":
-        words = f"{count_words(agent.changes_since, 'change')} not checked"
-        return escape(words if agent.check else "no test ran yet")
-    words = Markup('<span class="{}">{} {}</span>').format(agent.session_state, agent.check, agent.session_state)
+    said = check_words(agent.session_state, agent.check, agent.changes_since)
+    if agent.session_state not in ("red", "green"):
+        return escape(said)
+    words = Markup('<span class="{}">{}</span>').format(agent.session_state, said)
     return words if agent.check_at is None else Markup("{} {:%H:%M}").format(words, agent.check_at.astimezone())
 
 
@@ -130,17 +150,11 @@ def _begin_sentence(text: str) -> str:
 
 
 def _age(since: datetime | None, now: datetime) -> Markup:
-    """Return a time as its age, which a script keeps running."""
+    """Return a time as its age without seconds; `page.js` says it alike, and keeps it running."""
     if since is None:
         return Markup()
-    return Markup('<time datetime="{}" data-age>{}</time>').format(format_time(since), _length_words(now - since))
-
-
-def _length_words(length: timedelta) -> str:
-    """Return a length of time without seconds: `< 1 min`, `7 h 2 min`, `3 days`; `page.js` says it alike."""
-    if length < timedelta(minutes=1):
-        return "< 1 min"
-    return f"{length.days} days" if length >= timedelta(days=2) else span(length)
+    words = span(now - since) if now - since >= timedelta(minutes=1) else "< 1 min"
+    return Markup('<time datetime="{}" data-age>{}</time>').format(format_time(since), words)
 
 
 def _moment(at: datetime | None, now: datetime) -> Markup:

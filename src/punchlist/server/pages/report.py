@@ -1,9 +1,7 @@
 """Render a work report as one file: the page of each session with its style, and nothing to load, run or follow."""
 
-from __future__ import annotations
-
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import Final
@@ -12,8 +10,9 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from punchlist.board import Board
+from punchlist.core.grounding.grades import DOUBTFUL
 from punchlist.core.grounding.session import SessionState
-from punchlist.core.grounding.tool_call import Subject, is_task, item_key
+from punchlist.core.grounding.tool_call import is_task, item_key
 from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
 from punchlist.reports.work_reports import LoadedReport
@@ -21,23 +20,10 @@ from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
 from punchlist.server.pages.sessions import Standing
 from punchlist.server.pages.timeline import lay_out
-from punchlist.terminal.lists import DOUBTFUL
-from punchlist.terminal.reports import (
-    change_words,
-    explain,
-    git_name,
-    git_words,
-    item_label,
-    owner_words,
-    stopped_words,
-    tally_words,
-    total_words,
-    waiting_words,
-)
+from punchlist.terminal import reports
 from punchlist.terminal.spans import UNICODE
 from punchlist.views.grades import state_name, state_reason
 from punchlist.views.now import answer_commands
-from punchlist.views.reports import Around, Changes
 
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"
@@ -54,7 +40,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "at": board.now(),
         "style": Markup(style),
         "style_hash": b64encode(sha256(style.encode()).digest()).decode(),
-        "totals": dict(total_words(report.totals)),
+        "totals": dict(reports.total_words(report.totals)),
         "boxes": UNICODE.boxes,
         "marks": UNICODE.grades,
         "red": [
@@ -64,24 +50,25 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         ],
         "waits": [
             (words, answer_commands(wait))
-            for wait, words in zip(report.waits, waiting_words(report.waits), strict=True)
+            for wait, words in zip(report.waits, reports.waiting_words(report.waits), strict=True)
         ],
-        "stopped": stopped_words(around),
+        "stopped": reports.stopped_words(around),
         "doubts": [
             (
                 entry.item.content,
-                owner_words(entry.subject, around),
+                reports.owner_words(entry.subject, around),
                 entry.grade,
-                explain(entry).reason,
+                reports.explain(entry).reason,
             )
             for entry in report.items
             if entry.grade in DOUBTFUL and not entry.is_gone
         ],
-        "git": [(git_name(one, around), git_words(one), one.commits) for one in around.git],
+        "git": [(reports.git_name(one, around), reports.git_words(one), one.commits) for one in around.git],
         "sessions": _load_sessions(board, loaded),
         "elsewhere": [
-            f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
-            for of, tally in report.elsewhere.items()
+            f"{around.names.name(of.session, of.agent)}, {reports.item_label(of.item)}: "
+            + ", ".join(reports.tally_words(tally))
+            for of, tally in report.elsewhere
         ],
     }
     return render("report.html", values) + "\n"
@@ -96,39 +83,27 @@ def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionPage]:
     by_session: dict[str, list[ItemReport]] = {one.session: [] for one in report.sessions}
     for entry in report.items:
         by_session.setdefault(entry.subject.session, []).append(entry)
-    said = _describe_changes(loaded.around, loaded.changes)
     loose = by_session.pop("", [])
     views = [
-        _complete(load_session(board, session), entries, said, is_own=session in loaded.around.own)
+        _complete(load_session(board, session), entries, is_own=session in loaded.around.own)
         for session, entries in by_session.items()
     ]
     if loose:
         now = board.now()
         empty = SessionPage(id="", project="", at=now, agents=(), timeline=lay_out(loose, {}, now))
-        views.append(_complete(empty, loose, said))
+        views.append(_complete(empty, loose))
     return views
 
 
-def _describe_changes(around: Around, changes: Changes) -> dict[Subject, list[str]]:
-    subjects = {commit.hash[:12]: commit.subject for summary in around.git for commit in summary.commits}
-    said: dict[Subject, list[str]] = {}
-    for of, changed in changes.items():
-        commits = [f"{name[:7]} {subjects.get(name, '')}" for name in changed.commits]
-        said[of] = [words for words in (change_words(changed), *commits) if words]
-    return said
-
-
-def _complete(
-    view: SessionPage, entries: Iterable[ItemReport], said: Mapping[Subject, Sequence[str]], *, is_own: bool = False
-) -> SessionPage:
-    """Add what a report tells beyond the page of a session: earlier items, all tasks, and what Git saw of each."""
+def _complete(view: SessionPage, entries: Iterable[ItemReport], *, is_own: bool = False) -> SessionPage:
+    """Add what a report tells beyond the page of a session: earlier items, and all tasks."""
     agents = {agent.name: agent for agent in view.agents}
     groups: dict[str, list[ItemReport]] = {name: [] for name in agents}
     for entry in entries:
         groups.setdefault(entry.subject.agent, []).append(entry)
     for name, group in groups.items():
         agent = agents.get(name) or _make_agent(view.id, name)
-        agents[name] = replace(_fill_agent(agent, group, said, view.project), label="yours" if is_own else agent.label)
+        agents[name] = replace(_fill_agent(agent, group), label="yours" if is_own else agent.label)
     return replace(view, agents=list(agents.values()), standing=_describe_state(view.state))
 
 
@@ -144,14 +119,10 @@ def _make_agent(session: str, name: str) -> AgentBlock:
     return AgentBlock(element=element_id(("list", session, name)), name=name or "Tasks", label=label)
 
 
-def _fill_agent(
-    agent: AgentBlock, entries: Sequence[ItemReport], said: Mapping[Subject, Sequence[str]], project: str
-) -> AgentBlock:
+def _fill_agent(agent: AgentBlock, entries: Sequence[ItemReport]) -> AgentBlock:
     phases: dict[str, list[ItemRow]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
     for entry in entries:
-        changes = said.get(entry.subject, ())
-        item = view_item(entry.subject, entry.item, entry, entry.helpers, changes=changes)
-        phases[_name_phase(agent, entry)].append(item)
+        phases[_name_phase(agent, entry)].append(view_item(entry.subject, entry.item, entry, entry.helpers))
     return replace(
         agent,
         progress=TodoList(items=tuple(entry.item for entry in entries if not entry.is_gone)).progress,

@@ -1,10 +1,9 @@
 """The page of a session: its lists with grades and evidence, their past, its timeline and events."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
-from punchlist.server.pages.rendering import GRADE_ICONS, Values, element_id
+from punchlist.server.pages.rendering import GRADE_ICONS, STATUS_ICONS, Values, element_id
 from punchlist.server.pages.sessions import (
     Standing,
     count_claimed,
@@ -32,31 +31,16 @@ from punchlist.server.pages.sessions import (
 )
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
-from punchlist.terminal.lists import (
-    GRADES,
-    blocker_words,
-    find_news,
-    grade_word,
-    group_by_phase,
-    helper_words,
-    pause_words,
-    tree,
-)
-from punchlist.terminal.reports import (
-    explain,
-    failing_checks,
-    file_words,
-    item_words,
-    proof_words,
-    status_words,
-    total_words,
-)
+from punchlist.terminal import lists, reports
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE
 from punchlist.views.brief_groups import RowOwner, split_name
 from punchlist.views.findings import span
 from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import AgentNow, ReceiptView
+
+MOST_ITEMS = 15
+"""Items of a list that are shown at once: those that fail, and those around the first open one."""
 
 MOST_EVENTS = 60
 LATEST = 2**62
@@ -68,17 +52,6 @@ _MOST_CALLS = 2_000
 _MOST_AGENTS = 100
 _TOOLS = ("tool.finished", "tool.failed")
 _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
-
-
-_MARKS: Final = {
-    Status.PENDING: "pending",
-    Status.IN_PROGRESS: "work",
-    Status.BLOCKED: "blocked",
-    Status.COMPLETED: "done",
-    Status.FAILED: "red",
-    Status.CANCELLED: "idle",
-}
-"""The mark of an item without a grade."""
 
 
 class ItemRow(Struct, frozen=True, kw_only=True):
@@ -97,8 +70,6 @@ class ItemRow(Struct, frozen=True, kw_only=True):
     proof: Sequence[str] = ()
     elapsed: str = ""
     work: Sequence[str] = ()
-    changes: Sequence[str] = ()
-    """Lines and commits that version control saw; only a report asks for them."""
     files: Sequence[str] = ()
 
 
@@ -129,13 +100,25 @@ class AgentBlock(Struct, frozen=True, kw_only=True):
     def grade_words(self) -> list[str]:
         """How many of its items have each grade: `1 verified`, `2 failing`."""
         counts = Counter(view.item.grade for _, items in self.phases for view in items if view.item.grade)
-        return [f"{counts[grade]} {grade}" for grade in GRADES if counts[grade]]
+        return [f"{counts[grade]} {grade}" for grade in lists.GRADES if counts[grade]]
 
     @property
-    def first_failing(self) -> str:
-        """The element of its first failing item."""
-        views = (view for _, items in self.phases for view in items)
-        return next((view.element for view in views if view.item.grade == "failing"), "")
+    def opened(self) -> str:
+        """The element of the item that is opened: the first that fails, else the first that somebody wrote notes on."""
+        views = [view for _, items in self.phases for view in items]
+        failing = [view.element for view in views if view.item.grade == "failing"]
+        return next(iter([*failing, *(view.element for view in views if view.item.notes)]), "")
+
+    def runs(self, items: Sequence[ItemRow]) -> list[tuple[bool, list[ItemRow]]]:
+        """Return the items of a phase in runs: those that are shown, and those that a long list folds (True)."""
+        views = [view for _, items in self.phases for view in items]
+        focus = next((place for place, view in enumerate(views) if view.item.is_open), len(views))
+
+        def rank(place: int) -> tuple[bool, int]:
+            return views[place].item.grade != "failing", abs(place - focus)
+
+        folded = {views[place].element for place in sorted(range(len(views)), key=rank)[MOST_ITEMS:]}
+        return [(is_folded, [*run]) for is_folded, run in groupby(items, lambda view: view.element in folded)]
 
     @property
     def phase_names(self) -> list[str]:
@@ -154,6 +137,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     state: SessionState | None = None
     standing: Standing = Standing("idle", "")
     is_ended: bool = False
+    stopped_at: datetime | None = None
     failures: Sequence[CheckState] = ()
     waits: Sequence[PersonWait] = ()
     receipt: ReceiptView | None = None
@@ -174,6 +158,7 @@ class _SessionLog(Struct, frozen=True):
     title: str
     owner: str
     """The name of the first agent."""
+    host: str
     activity: Activity
     parents: Mapping[str, tuple[str, str]]
     """Of each subagent, the name of the agent that started it, and the key of the item that it was started for."""
@@ -206,13 +191,16 @@ def load_session(
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
-        found = _SessionLog(agent.project, agent.title, agent.agent, NO_ACTIVITY, {}, {}, (), {})
+        found = _SessionLog(agent.project, agent.title, agent.agent, agent.host, NO_ACTIVITY, {}, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
     old = None if past is None else board.agent(past[0], session=session).at(past[1])
+    # An agent that nobody sees any more has stopped when it was last heard of.
+    is_over = is_ended(agent, waits)
+    stopped_at = agent.stopped_at if agent is not None else found.activity.at if is_over else None
     agents = [
         _view_agent(
             row,
@@ -220,9 +208,9 @@ def load_session(
             entries,
             helpers.get(row.agent, {}),
             old if past is not None and past[0] == row.agent else None,
-            None if agent is None else agent.stopped_at,
+            stopped_at,
         )
-        for _, row in tree(rows)
+        for _, row in lists.tree(rows)
     ]
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
@@ -230,16 +218,17 @@ def load_session(
         project=found.project,
         at=now,
         title=found.title,
-        name=split_name(load_session_name(board.store, session) if agent is None else agent.name),
+        name=split_name(load_session_name(board.store, session, found.owner) if agent is None else agent.name),
         agent=agent,
         state=state,
         standing=find_standing(agent, waits, state, found.activity, claimed=count_claimed(rows), long=True),
-        is_ended=is_ended(agent, waits),
-        failures=[] if state is None else failing_checks(state),
+        is_ended=is_over,
+        stopped_at=stopped_at,
+        failures=[] if state is None else reports.failing_checks(state),
         waits=waits,
         receipt=None if answered is None else load_receipt(board, session, answered.seq),
         agents=agents,
-        totals=total_words(report.totals) if report.items else (),
+        totals=reports.total_words(report.totals) if report.items else (),
         timeline=lay_out(
             sorted(report.items, key=lambda entry: places.get(entry.subject.agent, len(places))), found.calls, now
         ),
@@ -271,6 +260,7 @@ def _find(
         project=project,
         title=find_title(tx, session, (label, *titles), tx.lists(session=session)),
         owner="" if first is None else first.name,
+        host=tx.find_host(session),
         activity=NO_ACTIVITY if first is None else tx.overviews.load_activity(first.number),
         parents={
             row.name: (names[row.parent], tx.subagents.started_for(row.number)) for row in agents if row.parent in names
@@ -300,7 +290,7 @@ def _view_agent(
         found = view_item(subject, item, entries.get(subject), helped.get(item.id, ()))
         if stopped_at is None or item.status is not Status.IN_PROGRESS:
             return found
-        elapsed = pause_words(item.started_at, stopped_at).lstrip(", ")
+        elapsed = lists.pause_words(item.started_at, stopped_at).lstrip(", ")
         return replace(found, mark="idle", word="stopped", elapsed=elapsed)
 
     parent, started_for = found.parents.get(row.agent, ("", ""))
@@ -313,7 +303,7 @@ def _view_agent(
         is_planning=row.mode == "plan",
         plan_id=todos.plan_id,
         progress=todos.progress,
-        phases=[(name, [view(item) for item in items]) for name, items in group_by_phase(todos) if items],
+        phases=[(name, [view(item) for item in items]) for name, items in lists.group_by_phase(todos) if items],
         tasks=() if is_past else row.tasks,
         omitted=len(todos.omitted),
         last=row.todos.revision,
@@ -327,44 +317,41 @@ def view_item(
     item: TodoItem,
     entry: ItemReport | None = None,
     helpers: Sequence[str] = (),
-    *,
-    changes: Sequence[str] = (),
 ) -> ItemRow:
     """Return an item with what the report says of it."""
     is_helped = bool(helpers) and item.status is Status.PENDING
     status = Status.IN_PROGRESS if is_helped else item.status
-    remarks = [helper_words(helpers)] if helpers else []
-    if why := blocker_words(item):
+    remarks = [lists.helper_words(helpers)] if helpers else []
+    if why := lists.blocker_words(item):
         remarks.append(why)
     view = ItemRow(
         element=element_id(("item", subject.agent, subject.item)),
         item=item,
-        mark=GRADE_ICONS[item.grade] if item.grade else _MARKS[status],
+        mark=GRADE_ICONS[item.grade] if item.grade else STATUS_ICONS[status],
         word=item.status.replace("_", " "),
-        grade=grade_word(item),
+        grade=lists.grade_word(item),
         remarks=remarks,
-        changes=changes,
     )
     if entry is None:
         return view
-    found = explain(entry)
+    found = reports.explain(entry)
     return replace(
         view,
-        word=status_words(entry),
+        word=reports.status_words(entry),
         check=entry.check,
         grade=found.name,
         reason=found.reason if found.name else "",
-        proof=proof_words(entry)[bool(found.name and found.reason) :],
-        elapsed=span(entry.elapsed),
-        work=() if entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
-        files=file_words(entry),
+        proof=reports.proof_words(entry)[bool(found.name and found.reason) :],
+        elapsed=span(entry.elapsed).removeprefix("0 s"),
+        work=() if entry.tally.is_empty else reports.item_words(entry)[bool(entry.helpers) :],
+        files=reports.file_words(entry),
     )
 
 
 def _view_events(found: _SessionLog) -> Iterator[Values]:
     """Yield the events that tell something: what changed, and each call once, by what it did."""
     calls = {(name, call.id): call for (name, _), made in found.calls.items() for call in made}
-    news = {event.seq for event in find_news(found.events)}
+    news = {event.seq for event in lists.find_news(found.events)}
     for event in found.events:
         call = calls.get((event.agent or "", str(event.data.get("call_id", ""))))
         if event.kind in _TOOLS and call is not None:
@@ -373,7 +360,7 @@ def _view_events(found: _SessionLog) -> Iterator[Values]:
             mark = {"failed": "red", "passed": "green"}.get(outcome, "")
             style = "red" if outcome == "failed" else "dim" if outcome != "passed" else ""
         elif event.seq in news and event.kind != "list.edited":
-            words, mark, style = sentence(event, UNICODE), _EVENT_MARKS.get(event.kind, ""), ""
+            words, mark, style = sentence(event, UNICODE, found.host), _EVENT_MARKS.get(event.kind, ""), ""
         else:
             continue
         yield {"seq": event.seq, "at": event.at, "words": words, "mark": mark, "style": style}

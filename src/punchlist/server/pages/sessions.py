@@ -1,7 +1,5 @@
 """The page of all sessions: newest first, filtered, fifty a page. Also the title of a session, and how it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -94,7 +92,7 @@ def find_standing(
         return Standing("unchecked", count, f"{f'; {reason}' if long else ''}{end}")
     if claimed:
         count = f"{claimed} {'item' if claimed == 1 else 'items'} claimed"
-        return Standing("unseen", count, f", nothing was run{end}")
+        return Standing("unseen", count if long else f"{claimed} claimed", f", nothing was run{end}")
     if end and activity.state == "working" and activity.last_call and activity.last_call.outcome == "running":
         return Standing("ended", "Stopped", f" in {describe_call(activity.last_call.name, activity.last_call.preview)}")
     return Standing("ended" if end else "idle", "Ended" if end else "Idle", ", nothing was changed")
@@ -156,7 +154,7 @@ class _Finder(Struct, frozen=True):
         agent = self.agents.get(row.id)
         if agent is not None:
             return split_name(agent.name)
-        return split_name(name_session(row.project, row.id, row.agent, row.activity.copy_format or row.activity.host))
+        return split_name(name_session(row.project, row.id, row.agent, row.host))
 
     def finds(self, row: BrowsedSession) -> bool:
         query, name = self.query, self.name(row)

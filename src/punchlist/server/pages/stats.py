@@ -1,7 +1,5 @@
 """The page of figures: items and tasks completed by day and grade, the time they take, the cost of the layer itself."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -27,6 +25,7 @@ _HOURS: Final = 24
 _WIDTH: Final = 480
 _HEIGHT: Final = 120
 _NO_GRADE: Final = "not judged"
+_STYLES: Final = {**GRADES, _NO_GRADE: "faint"}
 _COST_LOOKS: Final = ("tools", "said", "written", "read")
 _SPANS: Final = (
     ("under 1 min", timedelta(minutes=1)),
@@ -141,7 +140,7 @@ def _shares(counts: Sequence[tuple[str, int]]) -> list[Values]:
     """Return each number with its share of the largest in percent."""
     most = max([number for _, number in counts], default=0) or 1
     return [
-        {"name": name, "number": number, "percent": round(100 * number / most), "style": GRADES.get(name, "plain")}
+        {"name": name, "number": number, "percent": round(100 * number / most), "style": _STYLES.get(name, "plain")}
         for name, number in counts
     ]
 

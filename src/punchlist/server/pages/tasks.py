@@ -1,10 +1,9 @@
 """The pages of durable tasks: all lists with the claims on them, one list by state, as a table or a graph, one task."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from statistics import fmean
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
@@ -14,14 +13,14 @@ from msgspec.structs import asdict
 from punchlist.board import Board, settle_due
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
-from punchlist.server.pages.rendering import Values, list_path, session_path
+from punchlist.server.pages.rendering import Values, find_task_mark, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.tasks import TaskCounts, TaskListRow
 from punchlist.tasks import Tasks
 from punchlist.tasks.work import name_workers
 from punchlist.terminal.spans import UNICODE, Style
-from punchlist.terminal.tasks import Edge, find_box, sort_layers, standing_words, task_facts
+from punchlist.terminal.tasks import Edge, sort_layers, standing_words, task_facts
 from punchlist.views.list_owners import check_tasks_editable
 
 _MOST_LISTS: Final = 100
@@ -44,9 +43,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     """A task as a row shows it. `word` says its status in words; `owner_path` leads to the session of its worker."""
 
     task: Task
-    glyph: str
-    style: Style
-    text_style: Style
+    mark: str
     word: str
     text: str
     words: str
@@ -57,14 +54,11 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
     """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
-    glyph, style, text_style = find_box(task, UNICODE)
     left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
     is_claimed = task.status is TaskStatus.IN_PROGRESS
     return TaskLine(
         task=task,
-        glyph=glyph,
-        style=style,
-        text_style=text_style,
+        mark=find_task_mark(task),
         word=_name_status(task),
         text=task.label if is_claimed else task.subject,
         words=("to be cancelled" if task.cancel_requested else "") if is_claimed else _words(task, now),
@@ -178,15 +172,12 @@ def load_list(board: Board, name: str, look: str, query: TableQuery | None = Non
     }
 
 
-def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Tasks]:
-    """Return a list of the board, for `by` to change; raise if there is none of that name, or it is only a copy."""
+def open_list(board: Board, name: str) -> tuple[TaskListRow, Tasks]:
+    """Return a list of the board; raise if there is none of that name."""
     row = board.store.read(lambda tx: tx.tasks.find_list(name)) if name != FLOWS else None
     if row is None:
         raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
-    tasks = board.tasks(row.name, project=row.project, by=by)
-    if by:
-        check_tasks_editable(tasks)
-    return row, tasks
+    return row, board.tasks(row.name, project=row.project)
 
 
 def _find_problem(tasks: Tasks) -> str:
@@ -219,7 +210,7 @@ def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCount
     number = counts.statuses.get
     found: Sequence[tuple[str, str, Sequence[Task], int, str]] = (
         ("at-work", "at work", working, number("in_progress", 0), "in_progress"),
-        ("asking", "waits on you", asking, len(asking), "waiting"),
+        ("asking", "waits for you", asking, len(asking), "waiting"),
         ("failed", "failed", tasks.list(status="failed", limit=_MOST_ROWS), number("failed", 0), "failed"),
         ("ready", "ready", ready, counts.ready, "pending"),
         ("blocked", "not ready yet", pending, number("pending", 0) - counts.ready, "pending"),
@@ -316,14 +307,12 @@ def load_task(board: Board, name: str, wanted: str) -> Values:
 MOST_NODES: Final = 80
 """Tasks that are drawn; more of them are counted."""
 
-WIDTH: Final = 216
+WIDTH: Final = 178
 HEIGHT: Final = 46
-_BETWEEN: Final = 54
+_BETWEEN: Final = 42
 _GAP: Final = 14
 _BEND_HEIGHT: Final = 8
 _MARGIN: Final = 8
-_SWEEPS: Final = 8
-"""Rounds of placing: further ones change next to nothing in graphs of this size."""
 
 _Key = str | tuple[str, str, int]
 """A task, or the place at which an edge passes a layer."""
@@ -413,42 +402,20 @@ def _height(key: _Key) -> int:
 
 
 def _place(layers: Sequence[list[_Key]], chains: Iterable[Sequence[_Key]]) -> dict[_Key, float]:
-    """Return the middle of each key from top to bottom: near its neighbours, and apart from its layer.
-
-    A layer is put in the order of the places that its keys are wanted at, so that few edges cross.
-    """
-    lefts: dict[_Key, list[_Key]] = {}
-    rights: dict[_Key, list[_Key]] = {}
+    """Return the middle of each key from top to bottom: near those before it and in their order, so few edges cross."""
+    before: dict[_Key, list[_Key]] = {}
     for chain in chains:
         for one, other in pairwise(chain):
-            rights.setdefault(one, []).append(other)
-            lefts.setdefault(other, []).append(one)
+            before.setdefault(other, []).append(one)
     middles: dict[_Key, float] = {}
     for layer in layers:
-        _spread(layer, dict.fromkeys(layer, 0.0), middles)
-    for sweep in range(_SWEEPS):
-        near = lefts if sweep % 2 == 0 else rights
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            wanted: dict[_Key, float] = {}
-            for key in layer:
-                beside = [middles[other] for other in near.get(key, ())]
-                wanted[key] = sum(beside) / len(beside) if beside else middles[key]
-            layer.sort(key=wanted.__getitem__)
-            _spread(layer, wanted, middles)
-    return middles
-
-
-def _spread(layer: Sequence[_Key], wanted: Mapping[_Key, float], middles: dict[_Key, float]) -> None:
-    """Put the keys of a layer where they are wanted, in their order, and apart; on the whole neither up nor down."""
-    at = float("-inf")
-    for key in layer:
-        at = max(wanted[key], at + _height(key) / 2)
-        middles[key] = at
-        at += _height(key) / 2 + _GAP
-    if layer:
-        drift = sum(middles[key] - wanted[key] for key in layer) / len(layer)
+        wanted = {key: fmean(middles[one] for one in before[key]) if key in before else 0.0 for key in layer}
+        layer.sort(key=wanted.__getitem__)
+        top = float("-inf")
         for key in layer:
-            middles[key] -= drift
+            middles[key] = max(wanted[key], top + _height(key) / 2)
+            top = middles[key] + _height(key) / 2 + _GAP
+    return middles
 
 
 def _draw(edge: Edge, chain: Sequence[_Key], lefts: Mapping[_Key, int], ys: Mapping[_Key, int]) -> GraphEdge:

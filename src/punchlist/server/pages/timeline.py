@@ -13,8 +13,7 @@ from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
 from punchlist.server.pages.rendering import Values, element_id
-from punchlist.terminal.reports import count_words
-from punchlist.views.findings import span
+from punchlist.views.findings import count_words, span
 
 _MOST_LANES: Final = 200
 _LABEL: Final = 18.0
@@ -124,7 +123,7 @@ def _place_folds(axis: Axis) -> list[Values]:
     folds: list[Values] = []
     for right, (before, after) in zip(axis.lefts[1:], pairwise(axis.stretches), strict=True):
         x, width = f"{right - axis.fold + 0.3:.2f}", f"{axis.fold - 0.3:.2f}"
-        folds.append({"x": x, "width": width, "label": _round(after[0] - before[1])})
+        folds.append({"x": x, "width": width, "label": span(after[0] - before[1])})
     return folds
 
 
@@ -142,24 +141,22 @@ def _place_times(axis: Axis) -> list[Values]:
     return [times[middle] for middle in sorted(times)]
 
 
-def _round(length: timedelta) -> str:
-    hours = round(length.total_seconds() / 3600)
-    if hours >= 48:
-        return count_words(round(hours / 24), "day")
-    return f"{hours} h" if length >= timedelta(hours=1) else span(length)
+def merge_times(times: Iterable[tuple[datetime, datetime]], pause: timedelta) -> list[tuple[datetime, datetime]]:
+    """Return times in order, those with no longer pause between them as one."""
+    merged: list[tuple[datetime, datetime]] = []
+    for begin, end in sorted(times):
+        if merged and begin - merged[-1][1] <= pause:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return merged
 
 
 class Axis:
     """Places moments on an axis of 100 percent, on which time without activity is folded."""
 
     def __init__(self, active: Iterable[tuple[datetime, datetime]]) -> None:
-        stretches: list[tuple[datetime, datetime]] = []
-        for start, end in sorted(active):
-            if stretches and start - stretches[-1][1] <= _IDLE:
-                stretches[-1] = stretches[-1][0], max(end, stretches[-1][1])
-            else:
-                stretches.append((start, end))
-        self.stretches = stretches
+        self.stretches = stretches = merge_times(active, _IDLE)
         self.fold = min(_FOLD, _FOLDS / max(1, len(stretches) - 1))
         lengths = [(end - start).total_seconds() for start, end in stretches]
         weights = [max(length, _LEAST_STRETCH * sum(lengths), 1.0) for length in lengths]

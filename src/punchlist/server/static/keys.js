@@ -22,7 +22,7 @@ function choose(row) {
 }
 
 function step(by) {
-  const rows = [...document.querySelectorAll(ROWS)].filter((row) => row.offsetParent);
+  const rows = [...document.querySelectorAll(ROWS)].filter((row) => row.checkVisibility());
   const place = rows.indexOf(current());
   choose(rows[place < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, place + by))]);
 }
@@ -47,7 +47,7 @@ async function change(row, verb) {
   const id = row.id;
   await act(row, verb);
   // Unless the person has gone on meanwhile.
-  if (document.activeElement === document.body) choose(document.getElementById(id));
+  if (document.activeElement === document.body && chosen === id) choose(document.getElementById(id));
 }
 
 function press(event) {

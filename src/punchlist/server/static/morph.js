@@ -67,6 +67,7 @@ function morphNode(old, next) {
 
 function morphAttributes(old, next) {
   const typed = isDirty(old);
+  const opens = next.hasAttribute("data-opens") && !old.hasAttribute("data-opens"); // not if it was closed since
   for (const { name } of [...old.attributes]) {
     // Whether a details element is open, and which row is selected, is the reader's choice.
     if (!next.hasAttribute(name) && !/^(open|tabindex)$/.test(name)) old.removeAttribute(name);
@@ -75,6 +76,7 @@ function morphAttributes(old, next) {
     if (name === "open" && old.nodeName === "DETAILS") continue;
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
+  if (opens) old.open = true;
   if ("value" in old && old.nodeName === "INPUT" && !typed && old.value !== next.value) old.value = next.value;
 }
 

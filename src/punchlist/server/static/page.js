@@ -69,10 +69,7 @@ function age(seconds) {
 /** The words until a lease ends, as the server says them. */
 function until(seconds) {
   if (seconds <= 0) return "now";
-  for (const [size, unit] of [[86400, "day"], [3600, "hour"], [60, "minute"]]) {
-    if (seconds >= 2 * size) return `in ${Math.round(seconds / size)} ${unit}s`;
-  }
-  return `in ${seconds} second${seconds === 1 ? "" : "s"}`;
+  return seconds < 60 ? `in ${seconds} s` : `in ${age(seconds + 30)}`;
 }
 
 function tick() {

@@ -1,8 +1,10 @@
 -- name: neighbours_of_task
 -- The blockers of a task (0) with how they stand, and its dependents (1).
-SELECT 0, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.blocker WHERE e.task = :task
+SELECT 0, t.id, t.status FROM tasks o JOIN task_edges e ON e.task = o.number JOIN tasks t ON t.number = e.blocker
+WHERE o.list = :list AND o.id = :id
 UNION ALL
-SELECT 1, t.id, t.status FROM task_edges e JOIN tasks t ON t.number = e.task WHERE e.blocker = :task;
+SELECT 1, t.id, t.status FROM tasks o JOIN task_edges e ON e.blocker = o.number JOIN tasks t ON t.number = e.task
+WHERE o.list = :list AND o.id = :id;
 
 -- name: edges_of_list
 -- All edges of a list: the task, its blocker, and how the blocker stands.

@@ -1,32 +1,41 @@
 -- name: find_conversation
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+SELECT host, id, session, project, process, state, event, since, seen_at, sent_upto, told_upto, is_begun, machine
 FROM conversations
 WHERE host = :host AND id = :id;
 
 -- name: conversations_of_session
 -- The latest first.
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+SELECT host, id, session, project, process, state, event, since, seen_at, sent_upto, told_upto, is_begun, machine
 FROM conversations
 WHERE session = :session ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: conversations_of_board
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+SELECT host, id, session, project, process, state, event, since, seen_at, sent_upto, told_upto, is_begun, machine
 FROM conversations
+ORDER BY seen_at DESC LIMIT :limit;
+
+-- name: conversations_of_machine
+SELECT host, id, session, project, process, state, event, since, seen_at, sent_upto, told_upto, is_begun, machine
+FROM conversations
+WHERE machine = :machine AND state <> 'ended' ORDER BY seen_at DESC LIMIT :limit;
+
+-- name: conversations_of_machine_after
+SELECT host, id, session, project, process, state, event, since, seen_at, sent_upto, told_upto, is_begun, machine
+FROM conversations
+WHERE machine = :machine AND state <> 'ended' AND session IN (
+  SELECT a.session FROM events e JOIN agents a ON a.id = e.agent WHERE e.seq > :after)
 ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: save_conversation
 -- The project is that of the first event; a session to which it was bound stays.
-INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at, is_begun)
-VALUES (:host, :id, :session, :project, :pid, :state, :event, :at, :at, :begins)
-ON CONFLICT (host, id) DO UPDATE SET
-    is_begun = CASE WHEN excluded.is_begun <> 0 THEN 1 ELSE conversations.is_begun END,
-    pid = coalesce(excluded.pid, conversations.pid), event = excluded.event, state = excluded.state,
-    seen_at = CASE WHEN excluded.seen_at > conversations.seen_at THEN excluded.seen_at ELSE conversations.seen_at END,
-    since = CASE WHEN conversations.state = excluded.state THEN conversations.since ELSE excluded.since END;
+INSERT INTO conversations (host, id, session, project, process, state, event, since, seen_at, is_begun, machine)
+VALUES (:host, :id, :session, :project, :process, :state, :event, :since, :seen_at, :is_begun, :machine)
+ON CONFLICT (host, id) DO UPDATE SET is_begun = excluded.is_begun, process = excluded.process, event = excluded.event,
+    state = excluded.state, seen_at = excluded.seen_at, since = excluded.since;
 
 -- name: bind_conversation
-INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
-VALUES (:host, :id, :session, :project, NULL, 'idle', '', :at, :at)
+INSERT INTO conversations (host, id, session, project, process, state, event, since, seen_at, machine)
+VALUES (:host, :id, :session, :project, '', 'idle', '', :at, :at, :machine)
 ON CONFLICT (host, id) DO UPDATE SET session = excluded.session;
 
 -- name: find_served_session
@@ -53,6 +62,16 @@ UPDATE conversations SET session = :target WHERE session = :source;
 -- name: delete_old_conversations
 DELETE FROM conversations WHERE seen_at < :before;
 
+-- name: delete_calls_of_conversations
+DELETE FROM host_calls WHERE EXISTS (SELECT 1 FROM conversations c
+  WHERE c.session = :session AND c.host = host_calls.host AND c.id = host_calls.conversation);
+
+-- name: delete_conversations
+DELETE FROM conversations WHERE session = :session;
+
+-- name: delete_handoffs
+DELETE FROM handoffs WHERE session = :session;
+
 -- name: add_host_call
 -- The ids of some hosts begin again in each conversation: the latest call of an id is meant.
 INSERT INTO host_calls (id, host, conversation, agent, at, spawns, label)
@@ -65,7 +84,7 @@ ON CONFLICT (id) DO UPDATE SET number = (SELECT max(latest.number) + 1 FROM host
 DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :most;
 
 -- name: find_host_call
-SELECT coalesce(c.session, h.conversation), h.agent, h.at, c.pid FROM host_calls h
+SELECT coalesce(c.session, h.conversation), h.agent, h.at, coalesce(c.process, '') FROM host_calls h
 LEFT JOIN conversations c ON c.host = h.host AND c.id = h.conversation WHERE h.id = :id;
 
 -- name: find_earlier_call
@@ -80,14 +99,18 @@ WHERE host = :host AND conversation = :conversation AND spawns = :spawns ORDER B
 -- name: use_label
 UPDATE host_calls SET spawns = NULL WHERE number = :number;
 
+-- name: answer_host_event
+UPDATE host_events SET answer = :answer WHERE id = :id;
+
 -- name: add_host_event
-INSERT INTO host_events (id, at, answer) VALUES (:id, :at, :answer);
+INSERT INTO host_events (id, at, answer, machine) VALUES (?, ?, ?, ?);
 
 -- name: forget_host_events
-DELETE FROM host_events WHERE number <= (SELECT max(number) FROM host_events) - :most;
+DELETE FROM host_events WHERE machine = :machine AND number <= (
+  SELECT number FROM host_events WHERE machine = :machine ORDER BY number DESC LIMIT 1 OFFSET :most);
 
--- name: find_host_event
-SELECT answer FROM host_events WHERE id = :id;
+-- name: find_host_events
+SELECT id, answer FROM host_events WHERE id IN (VALUES (?));
 
 -- name: inbox_place
 SELECT place FROM inbox WHERE generation = :generation;

@@ -1,7 +1,9 @@
 -- name: find_task_list
--- The header of the board; a list, and whether anything in it has come due.
+-- The header of the board; a list, and whether anything in it has come due. Not by EXISTS: PostgreSQL, which plans without
+-- the time, would expect to find one soon, and read all tasks.
 SELECT b.version, (SELECT coalesce(max(e.seq), 0) FROM events e), EXISTS (SELECT 1 FROM task_lists),
-  k.number, k.name, k.project, k.session, EXISTS (SELECT 1 FROM tasks t WHERE t.list = k.number AND t.due_at <= :now)
+  k.number, k.name, k.project, k.session,
+  (SELECT t.due_at <= :now FROM tasks t WHERE t.list = k.number AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
 FROM board b LEFT JOIN task_lists k ON k.name = :name;
 
 -- name: task_list_by_number
@@ -19,7 +21,7 @@ SELECT number, name, project, session, next_id - 1 FROM task_lists WHERE name <>
 -- name: task_lists_due
 -- Lists in which something has come due.
 SELECT l.number, l.name, l.project, l.session FROM task_lists l
-WHERE l.number IN (SELECT t.list FROM tasks t WHERE t.due_at <= :now);
+WHERE (SELECT t.due_at <= :now FROM tasks t WHERE t.list = l.number AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1);
 
 -- name: task_lists_due_of_agent
 -- The same for the lists in which an agent has open tasks, its session's own, and one of that name.
@@ -28,10 +30,10 @@ WHERE l.number IN (
     SELECT t.list FROM tasks t WHERE t.agent = :agent AND t.finished_at IS NULL AND t.due_at <= :now
     UNION
     SELECT o.number FROM task_lists o WHERE o.session = :session
-      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+      AND (SELECT t.due_at <= :now FROM tasks t WHERE t.list = o.number AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
     UNION
     SELECT o.number FROM task_lists o WHERE o.name = :name
-      AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
+      AND (SELECT t.due_at <= :now FROM tasks t WHERE t.list = o.number AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
 );
 
 -- name: count_tasks
@@ -71,18 +73,12 @@ ORDER BY id LIMIT :limit;
 SELECT number FROM tasks
 WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
   AND cancel_requested = 0
-ORDER BY priority, id LIMIT :limit;
-
--- name: ready_tasks_of_label
-SELECT number FROM tasks
-WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
-  AND cancel_requested = 0
-  AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
+  AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
 ORDER BY priority, id LIMIT :limit;
 
 -- name: claim_tasks
--- Finds and takes in one statement, so that no task has two workers. A start is never earlier than the one before,
--- also where a clock was set back.
+-- Finds and takes in one statement, so that no task has two workers; nothing while a task is assigned to this worker,
+-- which goes first. A start is never earlier than the one before, also where a clock was set back.
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
   lease = :lease, due_at = :until, updated_at = :now, revision = revision + 1, reserved = :reserved,
   started_at = CASE WHEN coalesce(started_at, created_at) > :now THEN coalesce(started_at, created_at) ELSE :now END
@@ -90,32 +86,14 @@ WHERE number IN (
   SELECT number FROM tasks
   WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
     AND cancel_requested = 0
-  ORDER BY priority, id LIMIT :limit)
-RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
-  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
-  body;
-
--- name: claim_tasks_of_label
-UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
-  lease = :lease, due_at = :until, updated_at = :now, revision = revision + 1, reserved = :reserved,
-  started_at = CASE WHEN coalesce(started_at, created_at) > :now THEN coalesce(started_at, created_at) ELSE :now END
-WHERE number IN (
-  SELECT number FROM tasks
-  WHERE list = :list AND status = 'pending' AND owner IS NULL AND open_blockers = 0 AND due_at IS NULL
-    AND cancel_requested = 0
-    AND EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label)
-  ORDER BY priority, id LIMIT :limit)
-RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
-  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
-  body;
-
--- name: has_tasks_of_owner
--- Whether there is anything that was meant for this worker. To ask is much cheaper than to take what is not there.
-SELECT 1 FROM tasks
-  WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
-    AND due_at IS NULL AND cancel_requested = 0
+    AND NOT EXISTS (SELECT 1 FROM tasks o WHERE o.list = :list AND o.owner = :owner AND o.finished_at IS NULL
+      AND o.status = 'pending' AND o.open_blockers = 0 AND o.due_at IS NULL AND o.cancel_requested = 0
+      AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = o.number AND g.label = :label)))
     AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
-LIMIT 1;
+  ORDER BY priority, id LIMIT :limit)
+RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
+  lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
+  body, EXISTS (SELECT 1 FROM task_edges e WHERE e.task = tasks.number OR e.blocker = tasks.number);
 
 -- name: claim_tasks_of_owner
 UPDATE tasks SET status = 'in_progress', owner = :owner, agent = :agent, fence = fence + 1, attempts = attempts + 1,
@@ -129,15 +107,15 @@ WHERE number IN (
   ORDER BY priority, id LIMIT :limit)
 RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
   lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
-  body;
+  body, EXISTS (SELECT 1 FROM task_edges e WHERE e.task = tasks.number OR e.blocker = tasks.number);
 
 -- name: due_tasks
 -- To which something has happened by itself, the longest ago first.
-SELECT number FROM tasks WHERE list = :list AND due_at <= :now ORDER BY due_at LIMIT :limit;
+SELECT number FROM tasks WHERE list = :list AND due_at <= :now ORDER BY due_at, number LIMIT :limit;
 
 -- name: leases_too_long
 -- Leases that no clock of ours can have given: whoever gave them was ahead of its time.
-SELECT number FROM tasks WHERE list = :list AND due_at > :most AND lease IS NOT NULL LIMIT :limit;
+SELECT number FROM tasks WHERE list = :list AND due_at > :most AND lease IS NOT NULL ORDER BY due_at, number LIMIT :limit;
 
 -- name: tasks_waiting_for
 SELECT number FROM tasks WHERE list = :list AND topic = :topic AND correlation_id = :correlation_id;
@@ -282,7 +260,47 @@ SELECT sum, fingerprint, reply FROM task_calls WHERE list = ? AND call_id = ?;
 INSERT INTO task_calls (list, call_id, at, sum, fingerprint, reply) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: delete_old_task_calls
-DELETE FROM task_calls WHERE at < :before;
+DELETE FROM task_calls WHERE (list, call_id) IN (SELECT list, call_id FROM task_calls WHERE at < :before LIMIT :rows);
+
+-- name: pruned_tasks
+-- Tasks of the lists of a session, or of a project but for those of its sessions; and flows of the session.
+SELECT t.number, t.list, t.id FROM task_lists l JOIN tasks t ON t.list = l.number
+WHERE l.session = :session OR (:session = '' AND l.session IS NULL AND l.project = :project)
+UNION ALL
+SELECT t.number, t.list, t.id FROM flows f JOIN tasks t ON t.number = f.task WHERE f.session = :session
+LIMIT :limit;
+
+-- name: pruned_task_lists
+SELECT number FROM task_lists
+WHERE session = :session OR (:session = '' AND session IS NULL AND project = :project);
+
+-- name: waiting_for_task
+SELECT task FROM task_edges WHERE blocker = :task;
+
+-- name: blank_last_task_event
+UPDATE events SET kind = 'board.pruned', agent = NULL, revision = NULL, task_list = NULL, task = NULL, sum = NULL, data = :empty
+WHERE seq = (SELECT max(seq) FROM events) AND task_list = :list AND task = :id;
+
+-- name: delete_events_of_task
+DELETE FROM events WHERE task_list = :list AND task = :id;
+
+-- name: delete_events_of_list
+-- Of tasks that were deleted before.
+DELETE FROM events WHERE seq IN (
+  SELECT e.seq FROM events e WHERE e.task_list = :list AND e.seq < (SELECT max(seq) FROM events) LIMIT :rows);
+
+-- name: delete_task_calls
+DELETE FROM task_calls WHERE list = :list AND call_id IN (
+  SELECT c.call_id FROM task_calls c WHERE c.list = :list LIMIT :rows);
+
+-- name: delete_signals
+DELETE FROM task_signals WHERE number IN (SELECT s.number FROM task_signals s WHERE s.list = :list LIMIT :rows);
+
+-- name: delete_readings
+DELETE FROM task_readings WHERE list = :list;
+
+-- name: delete_task_list
+DELETE FROM task_lists WHERE number = :list;
 
 -- name: events_of_task
 -- What happened to a task, the latest first.

@@ -1,5 +1,7 @@
 -- name: find_tool_call
-SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls WHERE agent = ? AND id = ?;
+-- By session and name, which are known before the agent was read.
+SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls
+WHERE agent = (SELECT id FROM agents WHERE session = ? AND name = ?) AND id = ?;
 
 -- name: find_tool_call_of_either
 -- The call of an agent, or of another one of its session.
@@ -53,10 +55,13 @@ WHERE agent = :agent AND outcome IN ('running', 'abandoned') AND ended IS NULL A
 SELECT id, sum, body FROM tool_calls WHERE agent = ? ORDER BY seq DESC LIMIT ?;
 
 -- name: loop_window
-SELECT loop FROM tool_calls WHERE agent = ? AND loop_seq > ? ORDER BY loop_seq DESC LIMIT ?;
+SELECT loop_seq, loop FROM tool_calls
+WHERE agent = (SELECT id FROM agents WHERE session = ? AND name = ?) AND loop_seq IS NOT NULL
+ORDER BY loop_seq DESC LIMIT ?;
 
 -- name: delete_tool_calls
-DELETE FROM tool_calls WHERE agent = :agent;
+DELETE FROM tool_calls WHERE agent = :agent AND id IN (
+  SELECT c.id FROM tool_calls c WHERE c.agent = :agent LIMIT :rows);
 
 -- name: find_memory
 SELECT memory FROM agents WHERE id = ?;

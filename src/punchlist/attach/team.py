@@ -1,0 +1,115 @@
+"""Have the agents of this machine report some projects to a team's server, and say what goes there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from punchlist.errors import AttachRefused, PunchlistError
+from punchlist.hooks.outbox import read_patience
+from punchlist.reader import BoardReader
+from punchlist.settings import settings_path
+from punchlist.settings.environment import find_project, normalise_remote
+from punchlist.settings.servers import read_token, token_path
+from punchlist.settings.table import Share, Steer, load_settings, set_setting, write_private_file
+from punchlist.settings.team import find_team
+from punchlist.views.findings import ago
+
+
+class TeamStatus(Struct, frozen=True):
+    """What this machine sends to a team's server, and how that stands."""
+
+    server: str
+    projects: tuple[str, ...]
+    share: Share
+    steer: Steer
+    is_here: bool
+    """The project of this folder is one of them."""
+    waiting_bytes: int = 0
+    dropped: int = 0
+    """Lines that were dropped because more waited than fit, and are not yet told of."""
+    sent_at: datetime | None = None
+    is_connected: bool = False
+    problem: str = ""
+    """Why nothing can be sent; empty if nothing is known."""
+
+
+def choose_projects(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the projects that are to be shared: those that were named, else that of this folder."""
+    if given:
+        found = [normalise_remote(one) for one in given]
+    else:
+        found = [remote] if (remote := find_project().remote) else []
+    if not all("/" in one for one in found) or not found:
+        problem = "A project is shared by the address that it was cloned from, and this folder has none"
+        if given:
+            problem = (
+                f"`{next(one for one in given if '/' not in normalise_remote(one))}` is no address of a repository"
+            )
+        raise AttachRefused(problem=f"{problem}; name one with `--project https://git.example.org/shop`.")
+    return tuple(dict.fromkeys(found))
+
+
+def join_team(server: str, token: str, projects: Sequence[str], *, share: Share | None, steer: Steer | None) -> None:
+    """Keep the token for its owner alone, and write which projects report to the server."""
+    before, path = load_settings().team, settings_path()
+    shared = before.projects if before.server == server else ()
+    write_private_file(token_path(server), f"{token}\n")
+    set_setting(path, "team.projects", tuple(dict.fromkeys((*shared, *projects))))
+    if share is not None:
+        set_setting(path, "team.share", share)
+    if steer is not None:
+        set_setting(path, "team.steer", steer)
+    set_setting(path, "team.server", server)  # last: without it nothing is sent
+
+
+def leave_team() -> str | None:
+    """Send nothing any more and forget the token; return the server, None without one."""
+    server = load_settings().team.server
+    if not server:
+        return None
+    set_setting(settings_path(), "team.server", "")
+    set_setting(settings_path(), "team.projects", ())
+    if os.path.lexists(token_path(server)):
+        os.unlink(token_path(server))
+    return server
+
+
+def find_team_status(board: BoardReader | None) -> TeamStatus | None:
+    """Return how it stands with the team's server; None without one. The board says what waits to be sent."""
+    team = load_settings().team
+    if not team.server:
+        return None
+    problem = ""
+    try:
+        read_token(team.server)
+    except PunchlistError as error:
+        problem = str(error)
+    status = TeamStatus(
+        team.server, team.projects, team.share, team.steer, is_here=find_team(None) is not None, problem=problem
+    )
+    if board is None:
+        return status
+    state = board.store.read(lambda tx: tx.outbox.load_state())
+    return TeamStatus(
+        *(getattr(status, name) for name in ("server", "projects", "share", "steer", "is_here")),
+        waiting_bytes=state.bytes,
+        dropped=state.dropped,
+        sent_at=state.sent_at,
+        is_connected=read_patience(board.store.files) > 0,
+        problem=problem,
+    )
+
+
+def describe_delivery(team: TeamStatus) -> str:
+    """Say how far the events of this machine have come, in words."""
+    if team.problem:
+        return team.problem
+    last = "nothing was sent yet" if team.sent_at is None else f"last sent {ago(team.sent_at, datetime.now(UTC))}"
+    waiting = f"; {team.waiting_bytes:,} bytes wait" if team.waiting_bytes else ""
+    dropped = f"; {team.dropped} events were dropped, because too much waited" if team.dropped else ""
+    away = "" if team.is_connected else "; no relay is connected now (an agent or `punchlist watch` runs it)"
+    return f"{last}{waiting}{dropped}{away}"

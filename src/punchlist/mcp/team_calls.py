@@ -1,0 +1,91 @@
+"""Pass the requests of an agent of a shared project on to the team's server, after all that its hooks told before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+import msgspec
+
+from punchlist.board import Board
+from punchlist.dialects.repair import read_fields
+from punchlist.errors import ServerRefused, ServerUnreachable
+from punchlist.mcp.machine import clean_value
+from punchlist.mcp.relay import Relay
+from punchlist.mcp.stdio import Message, RpcCall, RpcError
+from punchlist.remote.connection import Connection
+from punchlist.settings.environment import find_project
+from punchlist.settings.servers import read_token
+from punchlist.settings.table import TeamSettings
+from punchlist.settings.team import find_team
+
+_FLUSH_SECONDS: Final = 0.5
+_SECONDS: Final = 1.5
+"""Seconds that the server may take: together with the wait before it, an agent is held up for two at most."""
+
+_MOST_REPLY: Final = 4 * 1024 * 1024
+
+
+class TeamCalls:
+    """Passes requests on over one kept connection. `relay` sends what has to be there before."""
+
+    def __init__(self, relay: Relay, dialects: Sequence[str]) -> None:
+        self._relay = relay
+        self._dialects = list(dialects)
+        self._kept: tuple[str, Connection] | None = None
+        self._asking = threading.Lock()
+
+    def find_team(self, board: Board, session: str) -> TeamSettings | None:
+        """Return the server to which a session goes; None for one that stays on this machine."""
+        team = find_team(None)
+        if team is None:
+            return None
+        known = board.store.read(lambda tx: tx.hosts.conversations(session, 1))
+        return team if not known or find_team(known[0].project) is not None else None
+
+    def pass_on(self, board: Board, team: TeamSettings, session: str, call: RpcCall) -> Message:
+        """Return the server's result of a request. Raise `PunchlistError` if it is away: nothing was changed then."""
+        self._relay.start()
+        last = board.store.read(lambda tx: tx.outbox.load_state().last)
+        if not board.store.wait_until(lambda tx: not tx.outbox.has_upto(last), _FLUSH_SECONDS):
+            problem = "the team's server is away; what you did is kept here and goes there later. Nothing was changed"
+            raise ServerRefused(url=team.server, problem=problem, next="go on with the work and try again later")
+        query = {"session": session, "project": find_project().remote, "dialect": self._dialects}
+        request = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params}
+        with self._asking, _explain_loss(team):
+            try:
+                found = self._connect(team).request("POST", "/mcp", query=query, body=request, prefix="", repeats=True)
+            except ServerRefused:  # the next call reads the token again
+                self.close()
+                raise
+        try:
+            reply = read_fields(msgspec.json.decode(found.body))
+        except msgspec.DecodeError:
+            reply: dict[str, Any] = {}
+        if error := read_fields(reply.get("error")):
+            raise RpcError(int(error.get("code") or 0), clean_value(str(error.get("message"))))
+        return cast("Message", clean_value(read_fields(reply.get("result")), lines=True))
+
+    def _connect(self, team: TeamSettings) -> Connection:
+        if self._kept is None or self._kept[0] != team.server:
+            token = read_token(team.server)
+            self._kept = team.server, Connection(team.server, token, seconds=_SECONDS, most=_MOST_REPLY)
+        return self._kept[1]
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept[1].close()
+            self._kept = None
+
+
+@contextmanager
+def _explain_loss(team: TeamSettings) -> Generator[None]:
+    """Say of a call whose reply was lost that it may have been applied."""
+    try:
+        yield
+    except ServerUnreachable as error:
+        problem = "it did not answer in time, so that the call may have been applied or not"
+        following = "look at the list before you repeat it"
+        raise ServerRefused(url=team.server, problem=problem, next=following) from error

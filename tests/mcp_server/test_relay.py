@@ -1,0 +1,304 @@
+"""The relay sends what is in the outbox to the team's server, and what comes back goes no further than it may."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import punchlist_hook
+from punchlist import Board
+from punchlist.hooks.inbox import answer_line, ingest
+from punchlist.hooks.outbox import read_patience, write_patience
+from punchlist.hooks.sockets import HookServer
+from punchlist.mcp.relay import Relay
+from punchlist.mcp.stdio import RpcCall
+from punchlist.mcp.team_calls import TeamCalls
+from punchlist.people.back_channel import BackChannel
+from punchlist.settings.table import load_settings, set_setting
+from tests.hooks.hosts import Host
+from tests.mcp_server.team_server import TeamServer
+from tests.repositories import clone
+
+
+@pytest.fixture
+def server() -> Iterator[TeamServer]:
+    with TeamServer() as server:
+        yield server
+
+
+@pytest.fixture
+def shared(server: TeamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(path))
+    monkeypatch.setenv("PUNCHLIST_TOKEN", "secret-token")
+    set_setting(str(path), "team.server", server.url)
+    set_setting(str(path), "team.projects", ("git.example.org/shop",))
+    project = clone(tmp_path / "shop", "https://git.example.org/shop")
+    monkeypatch.chdir(project)
+    return Host(tmp_path / "board.db", project)
+
+
+@pytest.fixture
+def board(shared: Host) -> Iterator[Board]:
+    with Board.open(shared.board) as board:
+        yield board
+
+
+@pytest.fixture
+def relay(board: Board) -> Iterator[Relay]:
+    relay = Relay(lambda: board)
+    yield relay
+    relay.close()
+
+
+def leave(host: Host, name: str, **fields: Any) -> bytes:
+    line = punchlist_hook.make_line(host.host, host.event(name, **fields))
+    punchlist_hook.append_line(str(host.board), line)
+    return line
+
+
+def leave_calls(host: Host, count: int) -> list[str]:
+    ids = [f"t{number}" for number in range(count)]
+    for one in ids:
+        leave(host, "PreToolUse", tool_name="Read", tool_input={"file_path": one}, tool_use_id=one)
+    return ids
+
+
+def is_empty(board: Board) -> bool:
+    return board.store.wait_until(lambda tx: not tx.outbox.first(1), 60)
+
+
+def await_patience(board: Board) -> None:
+    """Wait until the relay has heard of the server."""
+    while not read_patience(board.store.files):
+        board.store.wait_until(lambda _: False, 0.02)
+
+
+def test_lines_go_to_the_server_in_their_order_and_once(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    ids = leave_calls(shared, 300)
+    relay.start()
+    server.await_that(lambda: len(server.lines) == len(ids))
+    assert server.calls == ids
+    assert [line["n"] for line in server.lines.values()] == list(range(1, 301))
+    assert is_empty(board)
+    assert set(server.requests) >= {("/api/v1/hooks", "Bearer secret-token")}
+
+
+def test_a_lost_acknowledgement_sends_the_lines_again(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    losses = [1, 2, 3]
+
+    def lose(handler: Any, body: bytes) -> bool:
+        if handler.path != "/api/v1/hooks" or not losses:
+            return False
+        losses.pop()
+        with server.changed:
+            server.take(body)
+        handler.connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+    server.behaviour = lose
+    ids = leave_calls(shared, 20)
+    ingest(board)
+    relay.start()
+    assert is_empty(board)
+    assert server.calls == ids
+
+
+def test_a_hook_hears_what_the_server_answers(shared: Host, board: Board, relay: Relay, server: TeamServer) -> None:
+    text = "<punchlist>\nAda answered: eu-west\n</punchlist>"
+    server.answers["UserPromptSubmit"] = {
+        "hookSpecificOutput": {"additionalContext": text, "permissionDecision": "allow"}
+    }
+    relay.start()
+    await_patience(board)
+    told: dict[str, Any] = {}
+    while not told:  # on a busy machine an answer may come too late for a hook
+        write_patience(board.store.files, 1.2)
+        told = answer_line(board, leave(shared, "UserPromptSubmit", prompt="Go on"))
+    assert told == {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+
+
+def test_a_line_whose_hook_waits_no_more_is_marked_as_late(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    assert answer_line(board, leave(shared, "UserPromptSubmit", prompt="Go on")) == {}
+    relay.start()
+    server.await_that(lambda: bool(server.lines))
+    assert [line["late"] for line in server.lines.values()] == [True]
+
+
+def test_one_relay_of_a_machine_sends(shared: Host, board: Board, relay: Relay, server: TeamServer) -> None:
+    relay.start()
+    await_patience(board)
+    second = Relay(lambda: board)
+    second.start()
+    ids = leave_calls(shared, 50)
+    ingest(board)
+    assert is_empty(board)
+    second.close()
+    assert server.calls == ids
+    hooks = [path for path, _ in server.requests if path == "/api/v1/hooks"]
+    assert 1 <= len(hooks) <= 50
+
+
+def _redirect(handler: Any, _body: bytes) -> bool:
+    handler.send_json(307, {}, Location=handler.team.url + "/elsewhere")
+    return True
+
+
+def _never_end(handler: Any, _body: bytes) -> bool:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.end_headers()
+    try:
+        while True:
+            handler.wfile.write(b" " * 65_536)
+    except OSError:
+        handler.close_connection = True
+    return True
+
+
+def _answer_nonsense(handler: Any, _body: bytes) -> bool:
+    handler.send_json(200, ["nonsense"])
+    return True
+
+
+def _refuse_token(handler: Any, _body: bytes) -> bool:
+    handler.send_json(401, {"code": "token_missing", "detail": "No such token."})
+    return True
+
+
+@pytest.mark.parametrize("behaviour", [_redirect, _never_end, _answer_nonsense, _refuse_token])
+def test_a_server_that_misbehaves_loses_no_line_and_is_not_waited_for(
+    shared: Host, board: Board, relay: Relay, server: TeamServer, behaviour: Any
+) -> None:
+    server.behaviour = behaviour
+    ids = leave_calls(shared, 3)
+    ingest(board)
+    relay.start()
+    log = Path(punchlist_hook.log_path(str(shared.board)))
+    while not log.exists():
+        board.store.wait_until(lambda _: False, 0.02)
+    assert read_patience(board.store.files) == 0
+    assert answer_line(board, leave(shared, "Stop")) == {}
+    assert all(path != "/elsewhere" for path, _ in server.requests)
+    assert "secret-token" not in log.read_text()
+    server.behaviour = lambda _handler, _body: False
+    assert is_empty(board)
+    assert server.calls == ids
+
+
+def test_a_refused_line_is_logged_and_does_not_hold_up_the_others(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    server.refused["SessionEnd"] = {"code": "project_refused", "detail": "`git.example.org/shop` is not of this token"}
+    leave(shared, "SessionEnd")
+    leave_calls(shared, 1)
+    ingest(board)
+    relay.start()
+    assert is_empty(board)
+    assert "is not of this token" in shared.problems()[-1]
+
+
+def test_a_machine_tells_of_its_time_and_its_agents(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    leave(shared, "SessionStart", source="startup")
+    relay.start()
+    server.await_that(lambda: any(beat["agents"] for beat in server.beats))
+    beat = server.beats[-1]
+    assert (beat["share"], beat["steer"]) == ("lines", "owner")
+    assert [one["conversation"] for one in beat["agents"]] == ["s-1"]
+
+
+def test_rows_of_a_session_come_by_the_stream_without_escapes(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    leave(shared, "SessionStart", source="startup")
+    ingest(board)
+    server.stream.append(("rows", {"session": "of another machine", "line": {"focus": "x"}}))
+    server.stream.append(("rows", {"session": "s-1", "line": {"focus": "Paint\x1b]52;c;x\x07 it", "done": 1}}))
+    relay.start()
+    assert board.store.wait_until(lambda tx: tx.outbox.find_line("s-1") is not None, 60)
+    line = board.store.read(lambda tx: tx.outbox.find_line("s-1"))
+    assert board.store.read(lambda tx: tx.outbox.find_line("of another machine")) is None
+    assert json.loads(line or "") == {"focus": "Paint it", "done": 1}
+
+
+def test_news_begin_a_turn_of_an_idle_agent_and_the_receipt_goes_back(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    leave(shared, "SessionStart", source="startup")
+    ingest(board)
+    here, there = socket.socketpair()
+    host_pid = punchlist_hook.find_host()
+    channel = BackChannel(board, host_pid)
+    with HookServer(board, host_pid, channel=channel), here, there:
+        wake = {"host": "claude-code", "conversation": "s-1", "session": "s-1", "upto": 7, "by": "ada"}
+        server.stream.append(("wake", {**wake, "text": "Punchlist: ada answered\x1b[2J\n<b>your</b> question"}))
+        relay.start()
+        await_patience(board)
+        channel.take_monitor(there)  # its monitor may connect after the news came
+        server.await_that(lambda: bool(server.receipts))
+        assert here.recv(1_000) == b"Punchlist: ada answered byour/b question\n"
+    receipt = {"host": "claude-code", "conversation": "s-1", "step": "sent", "upto": 7, "via": "monitor"}
+    assert server.receipts == [receipt]
+
+
+def test_a_tool_call_is_passed_on_after_the_events_before_it(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    leave_calls(shared, 4)
+    ingest(board)
+    calls = TeamCalls(relay, ["punchlist"])
+    team = calls.find_team(board, "s-1")
+    assert team is not None
+    call = RpcCall(1, "tools/call", {"name": "todo", "arguments": {}})
+    relay.start()
+    assert is_empty(board)
+    with closing(calls):
+        result = calls.pass_on(board, team, "s-1", call)
+    where = "/mcp?session=s-1&project=git.example.org%2Fshop&dialect=punchlist"
+    assert result["content"][0]["text"] == f"todo ran after 4 events at {where}"
+
+
+def test_a_tool_call_while_the_server_is_away_changes_nothing_and_says_so(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    server.behaviour = _refuse_token
+    leave_calls(shared, 1)
+    ingest(board)
+    calls = TeamCalls(relay, ["punchlist"])
+    with pytest.raises(Exception, match="Nothing was changed"):
+        calls.pass_on(board, load_settings().team, "s-1", RpcCall(1, "tools/call", {"name": "todo"}))
+    assert not any(path.startswith("/mcp") for path, _ in server.requests)
+
+
+def test_many_hooks_at_once_keep_their_own_order(shared: Host, board: Board, relay: Relay, server: TeamServer) -> None:
+    relay.start()
+
+    def work(name: str) -> None:
+        for number in range(20):
+            call = f"{name}-{number}"
+            answer_line(board, leave(shared, "PreToolUse", tool_name="Read", tool_input={}, tool_use_id=call))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert is_empty(board)
+    assert len(server.calls) == 60
+    for name in "abc":
+        assert [one for one in server.calls if one[0] == name] == [f"{name}-{number}" for number in range(20)]

@@ -1,0 +1,81 @@
+"""The address of a database: no password is shown, and no pointer to it is ever taken for a board."""
+
+from pathlib import Path
+
+import pytest
+
+from punchlist import Board
+from punchlist.cli import main
+from punchlist.errors import StoreUnavailable, StoreUrlInvalid
+from punchlist.store import store_path
+from punchlist.store.files import hide_password, side_path
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:hunter2@host/team",
+        "postgresql://ada:x@hunter2@host/team",
+        "postgresql://ada:x?hunter2@host/team",
+        "postgresql://ada:x/hunter2@host/team",
+        "postgresql://ada:hunter2@[::1/team",
+        "postgresql://host/team?password=hunter2",
+        "postgresql://host/team?sslpassword=hunter2",
+        "postgresql://host/team?pass%77ord=hunter2",
+        "postgresql+psycopg://ada:hunter2@host/team",
+        "POSTGRESQL://ada:hunter2@host/team",
+        "mysql://ada:hunter2@host/team",
+        "postgresql:/ada:hunter2@host/team",
+    ],
+)
+def test_no_password_of_an_address_is_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert SECRET not in hide_password(url)
+    assert main(["--db", url, "todos"]) != 0
+    said = capsys.readouterr()
+    assert SECRET not in said.out + said.err
+
+
+@pytest.mark.parametrize("password", ["hun%ter2", "hunter2 x"])
+def test_an_address_that_cannot_be_read_is_refused_in_our_words(password: str) -> None:
+    with pytest.raises(StoreUrlInvalid) as caught:
+        Board.open(f"postgresql://ada:{password}@host/team")
+    assert "ter2" not in str(caught.value)
+
+
+def test_the_settings_show_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", "db", "postgresql://ada:hunter2@host/team"]) == 0
+    for words in (["config"], ["config", "get", "db"], ["config", "get", "db", "--json"]):
+        assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "postgresql://ada:…@host/team" in said
+    assert SECRET not in said
+
+
+def test_parameters_of_an_address_reach_the_database_as_they_stand(postgres: str) -> None:
+    mark = "&" if "?" in postgres else "?"
+    with Board.open(f"{postgres}{mark}application_name=a%20b&options=-c%20statement_timeout%3D0") as board:
+        assert board.lists() == []
+
+
+# Pointers: hooks and settings of agents know a database by the path of a file that holds its address.
+
+
+def test_a_pointer_leads_to_its_database_and_follows_another_password() -> None:
+    first, second = (f"postgresql://ada:{word}@host/team" for word in ("hunter2", "other"))
+    pointer = side_path(first)
+    assert store_path(pointer) == first
+    assert side_path(second) == pointer
+    assert store_path(pointer) == second
+    assert side_path("postgresql://ada:other@host/second") != pointer
+
+
+@pytest.mark.parametrize("content", [None, "", "nothing"])
+def test_a_pointer_without_an_address_is_no_board(content: str | None) -> None:
+    pointer = Path(side_path("postgresql://ada@host/team"))
+    pointer.unlink()
+    if content is not None:
+        pointer.write_text(content)
+    with pytest.raises(StoreUnavailable, match="punchlist attach"):
+        Board.open(pointer)
