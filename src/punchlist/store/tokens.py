@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from punchlist.core.events import Draft
@@ -18,6 +17,8 @@ SILENT_AFTER: Final = timedelta(seconds=15)
 
 def digest_of(secret: str) -> bytes:
     """Return what the board keeps of the secret of a token or of a sign-in link."""
+    from hashlib import sha256  # loads OpenSSL, and every hook imports this module
+
     return sha256(secret.encode(errors="surrogatepass")).digest()
 
 
