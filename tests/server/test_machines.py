@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -189,21 +189,24 @@ def test_an_agent_of_a_machine_that_falls_silent_is_shown_as_unreachable_and_not
     laptop.call("s1", "todo", {"add": [{"text": "Fix"}], "start": "1"})
     laptop.beat({"host": "claude-code", "conversation": "s1", "pid": 1, "state": "busy"})
 
-    def look() -> tuple[str, str]:
+    def look() -> tuple[dict[str, Any], str]:
         assert main(["--db", board.store.path, "now", "--json"]) == 0
         (agent,) = json.loads(capsys.readouterr().out)["agents"]
         assert agent["machine"] == "laptop-1"
         assert main(["--db", board.store.path, "now"]) == 0
-        return agent["state"], capsys.readouterr().out
+        return agent, capsys.readouterr().out
 
-    assert look()[0] == "busy"
-    since = board.now() - timedelta(seconds=16)
-    board.store.transact(lambda tx: tx.machines.save(laptop.id, "laptop-1", "ada", "owner", "[]", at=since))
-    state, text = look()
-    assert state == "unknown"
+    assert look()[0]["state"] == "busy"
+    silent = board.now() - timedelta(seconds=16)
+    board.store.transact(lambda tx: tx.machines.save(laptop.id, "laptop-1", "ada", "owner", "[]", at=silent))
+    agent, text = look()
+    assert agent["state"] == "unknown"
+    # Its last call came after that heartbeat, perhaps in the next minute.
+    since = datetime.fromisoformat(agent["since"])
+    assert silent < since <= board.now()
     assert f"machine laptop-1 unreachable since {since.astimezone():%H:%M}" in text
     laptop.beat({"host": "claude-code", "conversation": "s1", "pid": 1, "state": "busy"})
-    assert look()[0] == "busy"
+    assert look()[0]["state"] == "busy"
 
 
 def test_an_answer_reaches_the_stream_of_the_machine_and_its_receipt_the_board(running: Running, board: Board):
