@@ -92,6 +92,30 @@ def test_answer_that_is_being_typed_stays_while_the_list_changes(tabs: Tabs, tas
     assert tasks.get("3").state == {"answer": "Birch"}
 
 
+HOLD_ANSWERS = """() => {
+  const load = window.fetch;
+  const held = new Promise((release) => { window.release = release; });
+  window.fetch = async (...given) => {
+    const answer = await load(...given);
+    await held;
+    return answer;
+  };
+}"""
+
+
+def test_a_filter_stays_when_the_list_changes_while_its_answer_is_on_its_way(tabs: Tabs, tasks: Tasks) -> None:
+    page = tabs.open(f"/tasks/{tasks.name}?view=table")
+    expect(page.locator("#link")).to_have_text("live")
+    page.evaluate(HOLD_ANSWERS)
+    page.get_by_label("Status").select_option("failed")
+    page.get_by_role("button", name="Filter").click()
+    tasks.create("One more")
+    expect(page.locator("tbody")).to_contain_text("One more")
+    page.evaluate("release()")
+    expect(page.get_by_text("No task fits.")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(0)
+
+
 def test_tasks_are_added_cancelled_and_found_by_the_mouse(tabs: Tabs, tasks: Tasks) -> None:
     page = tabs.open("/tasks")
     page.locator("#tasks .who", has_text="release").click()

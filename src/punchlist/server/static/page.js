@@ -17,7 +17,8 @@ function showState(state) {
   if (link.textContent !== words) link.textContent = words;
 }
 
-const received = new Map(); // the latest parts of the topic: id -> [html, when it came]
+let followed = ""; // the topic whose parts come
+const received = new Map(); // its latest parts: id -> [html, when it came]
 
 function take(message) {
   if (message.state) showState(message.state);
@@ -27,10 +28,11 @@ function take(message) {
   drawSince(now);
 }
 
-/** Draw the parts that came since a time. */
+/** Draw the parts that came since a time. Those of a topic that the page shows no more, such as a list before a filter, are not. */
 function drawSince(begin) {
+  const isShown = followed === document.body.dataset.topic;
   for (const [id, [html, at]] of received) {
-    const element = at >= begin && document.getElementById(id);
+    const element = isShown && at >= begin && document.getElementById(id);
     if (element && !element.querySelector(".dragged")) morph(element, html);
   }
   tick();
@@ -49,7 +51,8 @@ function follow() {
   }
   const begin = () => {
     received.clear();
-    want(document.body.dataset.topic);
+    followed = document.body.dataset.topic;
+    want(followed);
   };
   begin();
   addEventListener("pagehide", () => want(undefined));
