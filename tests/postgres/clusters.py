@@ -86,6 +86,19 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
+    @contextmanager
+    def stop_standby(self) -> Generator[None]:
+        """Stop every process of the standby, as a network that is cut would; the primary goes on."""
+        first = int((self._folders[1] / "postmaster.pid").read_text().split()[0])
+        processes = [first, *_list_children(first)]
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in processes:
+                os.kill(pid, signal.SIGCONT)
+
     def promote(self) -> None:
         self._run(f"pg_ctl -D {self._folders[1]} -w promote")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import time
 from collections.abc import Iterator
@@ -9,10 +10,13 @@ from contextlib import suppress
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event as Flag
 
+import msgspec
 import pytest
 
 from punchlist import Board
-from punchlist.errors import PunchlistError, StoreError
+from punchlist.errors import PunchlistError, StoreError, StoreUncertain
+from punchlist.hooks.machine_lines import Sender, take_lines
+from punchlist.store.sidecars import limit_wait
 from tests.postgres.clusters import Cluster, run_cluster
 from tests.sizes import size
 
@@ -113,3 +117,23 @@ def test_a_standby_takes_over_and_nothing_is_lost_or_done_twice(cluster: Cluster
     assert first - promoted < size(30, 3), (
         f"the first acknowledgement came {first - promoted:.2f} s after the promotion"
     )
+
+
+@pytest.mark.needs("root")
+def test_a_single_line_of_a_machine_is_acknowledged_when_it_is_on_the_standby(cluster: Cluster) -> None:
+    cluster.start_standby()
+    cluster.wait_for_standby()
+    with Board.open("memory:") as board:
+        call = msgspec.to_builtins(board.agent().describe_start("Read", {"file_path": "a.py"}))
+    event = {"hook_event_name": "PreToolUse", "session_id": "s1", "tool_name": "Read", "tool_use_id": "c1"}
+    line = {"id": "1", "host": "claude-code", "at": 0, "remote": "https://git.example.org/shop", "folder": "/shop"}
+    sender = Sender("m1", "laptop-1", ["git.example.org/shop"])
+    body = json.dumps({**line, "event": event, "call": call}).encode()
+    with Board.open(cluster.url) as board:
+        with cluster.stop_standby():
+            for _ in range(2):  # the first commits here, and the second finds it taken
+                with limit_wait(1.0), pytest.raises(StoreUncertain):
+                    take_lines(board, sender, [body])
+        taken = take_lines(board, sender, [body])
+        assert (taken.taken, taken.refused) == (1, {})
+        assert [event.kind for event in board.events()].count("tool.started") == 1

@@ -180,7 +180,9 @@ def _take(
             tx.hosts.save_inbox_place(inbox.generation, inbox.find_end(lines))
         return _Taken(lines, len(new), answers)
 
-    durable = len(hooks) > 1 or isinstance(hooks[0], ValueError) or not is_report(hooks[0].event)
+    durable = True  # another machine forgets a line that was acknowledged
+    if len(hooks) == 1 and isinstance(hook := hooks[0], HookLine) and hook.source is None:
+        durable = not is_report(hook.event)
     try:
         return board.store.joined(work, durable=durable, wait=_LOCK_SECONDS, checked=checked)
     except PASSING:

@@ -256,8 +256,8 @@ class Link:
             self.raw.execute("BEGIN")
             self.raw.execute(_NOTIFY, (channel,))
             self.raw.execute("COMMIT")
-            if durable:
-                self.raw.execute(_SYNC)
+        if durable:  # also if nothing was written: a reply that is given again may not be on the disk yet
+            self.raw.execute(_SYNC)
         self.settle()
         if self._end.statusmessage != "COMMIT":
             raise self.find_first(pg.InFailedSqlTransaction("the transaction was rolled back"))
