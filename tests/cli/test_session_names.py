@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
+from tests.board.test_worktrees import git
 from tests.cli.conftest import Run
 from tests.hooks.hosts import Host
 
@@ -154,6 +155,19 @@ def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, projec
     command = f"cd {shlex.quote(str(project))} && claude --resume {FIRST}"
     closed = f"{heard} once it goes on; its Claude Code is closed: `{command}` goes on with it."
     assert run("plan", "reject", "1", "no").out == f"Rejected revision 1. {closed}\n"
+
+
+def test_the_command_that_resumes_an_agent_goes_to_its_worktree(
+    run: Run, board: Board, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    worktree = tmp_path / "fix-login"
+    git(project, "init", "-q")
+    git(project, "commit", "-q", "--allow-empty", "-m", "Begin")
+    git(project, "worktree", "add", "-q", str(worktree))
+    start(board, worktree, FIRST).hook("SessionEnd", reason="other")
+    monkeypatch.chdir(worktree)
+    said = run("answer", "1", "eu", "--session", "bede30").out
+    assert f"`cd {shlex.quote(str(worktree))} && claude --resume {FIRST}` goes on with it" in said
 
 
 def test_the_first_line_of_the_first_prompt_is_the_title_of_its_session(run: Run, board: Board, project: Path):
