@@ -165,8 +165,13 @@ def _clears_wait(todos: TodoList, operation: do.Operation) -> bool:
     """True if an operation moves on an item on which somebody was asked."""
     if not isinstance(operation, do.Start | do.Done | do.Fail | do.Drop | do.Reopen | do.Remove | do.Unblock):
         return False
-    asked = [item.id for item in todos.items if item.waits_on_person and item.blocker and item.blocker.on]
+    asked = [item.id for item in _list_asked(todos)]
     return operation.target.item in asked or (operation.target.item is None and bool(asked))
+
+
+def _list_asked(todos: TodoList) -> list[TodoItem]:
+    """Return the items on which somebody was asked."""
+    return [item for item in todos.items if item.waits_on_person and item.blocker and item.blocker.on]
 
 
 def _report(agent: Agent, message: str) -> None:
@@ -632,6 +637,9 @@ def _import(options: Namespace) -> int:
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
     with open_board(options) as board:
         agent = choose_list(board, options, create=True)
+        asked = {item.content for item in _list_asked(agent.todos)}
+        if any(item.content in asked and item.status is not Status.BLOCKED for item in todos.items):
+            check_person("Nothing was changed", decides=True)
         agent.rewrite(todos, by=author(options))
         counts = f"{plural(len(todos.phases), 'phase')}, {plural(len(todos.items), 'item')}"
         _report(agent, f"Imported {counts} from {safe_line(options.path)}")
