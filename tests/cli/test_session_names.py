@@ -142,6 +142,15 @@ def test_among_several_the_error_prints_the_shortest_commands_that_work(
         assert f"project · claude {command[-1]}" in done.out
 
 
+def test_sessions_with_the_same_short_id_are_named_in_full(run: Run, board: Board, project: Path):
+    alike = FIRST.replace("5c1de2a0", "7d2ef3b1")
+    for session in (FIRST, alike):
+        start(board, project, session)
+    said = run("plan", "approve", "1").err + run("answer").out
+    assert {f"plan approve 1 --session {one}`" in said for one in (FIRST, alike)} == {True}
+    assert {f"plan show --session {one}`" in said for one in (FIRST, alike)} == {True}
+
+
 def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, project: Path):
     host = start(board, project, FIRST)
     heard = "project · claude bede30 hears it"
