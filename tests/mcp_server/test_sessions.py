@@ -291,3 +291,19 @@ def test_of_two_conversations_with_the_same_id_at_once_each_writes_its_own_list(
     for session, client in clients.items():
         client.todo(CALL_1, set=[session])
     assert sessions(board) == {"one": ["one"], "two": ["two"]}
+
+
+def test_an_id_that_begins_again_in_two_conversations_at_once_is_another_call_each_time(
+    hosts: ExitStack, project: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: dict[str, Host] = {}
+    for session in ("one", "two"):
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+        clients[session] = hosts.enter_context(Host(project, "claude-code")).start()
+    for _ in range(2):
+        for session, client in clients.items():
+            monkeypatch.setenv("CLAUDE_PID", str(client.pid))
+            send_hook(pre_tool_use(session, "call_1"))
+        for client in clients.values():
+            client.todo(CALL_1, add=["Paint"])
+    assert sessions(board) == {"one": ["Paint", "Paint"], "two": ["Paint", "Paint"]}

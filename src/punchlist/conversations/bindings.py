@@ -61,6 +61,11 @@ def rename_call(call_id: str, at: datetime) -> str:
     return f"{call_id[:_LONGEST_CALL]}@{at.timestamp():.6f}"
 
 
+def name_session_call(session: str, call_id: str) -> str:
+    """Return the id under which a call of one session is noted: ids are unique within a conversation only."""
+    return f"{session} {call_id}"
+
+
 def list_conversations(board: Board, session: str | None = None) -> list[Conversation]:
     """Return the conversations of a session or of the board, the latest first."""
     return board.store.read(lambda tx: tx.hosts.conversations(session))

@@ -27,6 +27,7 @@ from punchlist.conversations.bindings import (
     continue_session,
     is_message,
     name_host_call,
+    name_session_call,
     note_seen,
     note_turn,
     rename_call,
@@ -455,7 +456,7 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
     agent = event.agent()
     denied = refuse_native_list(event)
     if is_own_call(event.host, event.fields):
-        _note_call(event, call_id, agent.name)
+        note_own_call(event, agent.name)
     elif denied:
         return denied
     elif tool == "ExitPlanMode":
@@ -482,9 +483,14 @@ def refuse_native_list(event: HookEvent) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
 
 
-def note_own_call(event: HookEvent) -> None:
-    """Tie a call of our own tool to its conversation, for the server that passes it on."""
-    _note_call(event, event.text("tool_use_id")[:LONGEST_ID], MAIN)
+def note_own_call(event: HookEvent, agent: str = MAIN) -> None:
+    """Tie a call of our own tool to its conversation, for the server that answers it or passes it on.
+
+    By its id, and by that within its session: another conversation may have a call of the same id at the same time.
+    """
+    call_id = event.text("tool_use_id")[:LONGEST_ID]
+    for key in (call_id, name_session_call(event.session, call_id)) if call_id else ():
+        _note_call(event, key, agent)
 
 
 def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
@@ -597,7 +603,8 @@ def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     form, agent = read_setting("conversation"), event.agent()
 
     def read(tx: Transaction) -> list[Event]:
-        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(event.name_call(call_id))
+        own = event.name_call(name_session_call(event.session, call_id))
+        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(own)
         if row is None or told is None:
             return []
         latest = tx.log.latest([row.number], _MOST_CHANGES)

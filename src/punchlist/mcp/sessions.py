@@ -15,6 +15,7 @@ from punchlist.conversations.bindings import (
     list_conversations,
     name_call,
     name_host_call,
+    name_session_call,
 )
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
@@ -76,12 +77,10 @@ class SessionFinder:
         given = read_fields(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)
-        told = None if call_id is None else find_call(self._board, name_host_call(self._machine, call_id))
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         session = None if thread is None else find_session(self._board, "codex", thread)
-        if told is not None and self._is_of_another(told, session):
-            told = None
+        told = None if call_id is None else self._find_told(call_id, session)
         agent, begun = (MAIN, self._started) if told is None else (told.agent, told.at)
         session = session or (self._default() if told is None else told.session)
         if call_id is not None and begun is not None:
@@ -90,8 +89,16 @@ class SessionFinder:
             self._board.store.read(lambda tx: check_session(tx, self._machine, session))
         return Caller(session, agent, call_id, self._project)
 
+    def _find_told(self, call_id: str, session: str | None) -> HostCall | None:
+        """Return the call that a hook told of: the latest of this id, unless that is another conversation's."""
+        told = find_call(self._board, name_host_call(self._machine, call_id))
+        if told is None or not self._is_of_another(told, session):
+            return told
+        own = name_session_call(session or self._default(), call_id)
+        return find_call(self._board, name_host_call(self._machine, own))
+
     def _is_of_another(self, told: HostCall, session: str | None) -> bool:
-        """True if a hook told of a call of this id in another conversation: ids are unique within one only."""
+        """True if a hook told of a call of this id in another conversation."""
         if session is not None:
             return told.session != session
         if told.process == mark_process(os.getppid()) or find_process(told.process) != "runs":
