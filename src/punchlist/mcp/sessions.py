@@ -92,10 +92,14 @@ class SessionFinder:
     def _find_told(self, call_id: str, session: str | None) -> HostCall | None:
         """Return the call that a hook told of: the latest of this id, unless that is another conversation's."""
         told = find_call(self._board, name_host_call(self._machine, call_id))
-        if told is None or not self._is_of_another(told, session):
+        if told is None:
+            return None
+        is_of_another = self._is_of_another(told, session)
+        if not is_of_another and not self._machine:  # a machine names its session with each call
             return told
         own = name_session_call(session or self._default(), call_id)
-        return find_call(self._board, name_host_call(self._machine, own))
+        found = find_call(self._board, name_host_call(self._machine, own))
+        return told if found is None and not is_of_another else found
 
     def _is_of_another(self, told: HostCall, session: str | None) -> bool:
         """True if a hook told of a call of this id in another conversation."""
