@@ -197,7 +197,7 @@ class HookEvent(Struct, frozen=True):
 
 def is_report(payload: Mapping[str, Any]) -> bool:
     """True for an event that only reports on a tool call, which need not survive a power loss at once."""
-    name, tool = payload.get("hook_event_name"), payload.get("tool_name")
+    name, tool = payload.get("hook_event_name"), str(payload.get("tool_name"))
     return name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in NATIVE and tool != "ExitPlanMode"
 
 
