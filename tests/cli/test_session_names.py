@@ -147,6 +147,7 @@ def test_sessions_with_the_same_short_id_are_named_in_full(run: Run, board: Boar
     for session in (FIRST, alike):
         start(board, project, session)
     said = run("plan", "approve", "1").err + run("answer").out
+    assert {f"--session {one}`" in run("todo", "append", "Wax").err for one in (FIRST, alike)} == {True}
     assert {f"plan approve 1 --session {one}`" in said for one in (FIRST, alike)} == {True}
     assert {f"plan show --session {one}`" in said for one in (FIRST, alike)} == {True}
 

@@ -34,7 +34,7 @@ from punchlist.cli.arguments import (
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
-from punchlist.core.programs import short_id
+from punchlist.core.programs import find_alike, short_id
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
@@ -493,6 +493,7 @@ def _several_error(
 def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
     """Return for each list the shortest command that means it: as it was typed, with what tells the lists apart."""
     commands: list[str] = []
+    alike = find_alike(row.session for row in rows)
     for row in rows:
         words = ["punchlist", *options.typed]
         in_session = [other for other in rows if other.session == row.session]
@@ -500,7 +501,7 @@ def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
         if is_personal_list(row.session, row.agent, row.project) and options.typed[0] == "todo":
             words += ["--mine"]
         elif len(in_session) == 1 or not is_only_name:
-            words += ["--session", short_id(row.session)]
+            words += ["--session", short_id(row.session, alike)]
         if len(in_session) > 1:
             words += ["--agent", row.agent]
         commands.append(f"`{shlex.join(words)}`")
