@@ -10,7 +10,7 @@ from punchlist.store.records import Rows, microseconds, moment
 
 ConversationState = Literal["busy", "idle", "ended"]
 
-_MOST_CALLS: Final = 1_000
+_MOST_CALLS: Final = 2_000
 _MOST_EVENTS: Final = 5_000
 """Rows that are kept, the latest: a call is asked for within seconds, a line that was handed over twice lies in the
 inbox with the lines after it."""
