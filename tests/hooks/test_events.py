@@ -132,6 +132,7 @@ def test_open_items_are_told_once_after_compaction_and_resume(host: Host, source
     assert "Fix" in said
     assert "Test" in said
     assert "Read" not in said
+    assert ("was resumed" in said, "was compacted" in said) == (source == "resume", source == "compact")
     assert host.hook("UserPromptSubmit", prompt="go on") == {}
 
 

@@ -336,8 +336,9 @@ def _start_session(event: HookEvent) -> dict[str, Any]:
         _note_call(event, f"{event.conversation} resumed", MAIN)
     if event.source is not None and event.source.is_late:
         return {}
-    text = event.main().compaction_block()
-    mark = None if text is None else blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+    text = event.main().open_work("resumed" if source == "resume" else "compacted")
+    rows = "" if text is None else text.split("\n", 2)[-1]  # the first two lines say why it is told
+    mark = blake2b(rows.encode(errors="replace"), digest_size=8).hexdigest() if rows else None
 
     def is_news(tx: Transaction) -> bool:
         told, is_unread = tx.hosts.find_told(event.host, event.conversation)
