@@ -465,8 +465,8 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
     elif tool not in NATIVE:
-        if tool in DELEGATING:
-            _note_call(event, call_id, agent.name, given)
+        if tool in DELEGATING and call_id:
+            _note_call(event, name_session_call(event.session, call_id), agent.name, given)
         if event.source is None:
             agent.tool_started(call_id or None, tool, given)
         elif isinstance(event.source.call, StartedCall):
@@ -490,18 +490,17 @@ def note_own_call(event: HookEvent, agent: str = MAIN) -> None:
     By its id, and by that within its session: another conversation may have a call of the same id at the same time.
     """
     call_id = event.text("tool_use_id")[:LONGEST_ID]
-    for key in (call_id, name_session_call(event.session, call_id)) if call_id else ():
-        _note_call(event, key, agent)
+    if call_id:
+        _note_call(event, call_id, agent)
+        _note_call(event, name_session_call(event.session, call_id), agent)
 
 
-def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
-    if not call_id:
-        return
+def _note_call(event: HookEvent, key: str, agent: str, given: Any = None) -> None:
     arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     label, spawns = arguments.get("description"), arguments.get("subagent_type")
     event.board.store.transact(
         lambda tx: tx.hosts.add_call(
-            event.name_call(call_id),
+            event.name_call(key),
             event.host,
             event.conversation,
             agent,
