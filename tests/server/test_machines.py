@@ -71,10 +71,10 @@ def test_of_two_sessions_of_a_machine_with_the_same_call_id_at_once_each_writes_
     running: Running, board: Board
 ):
     laptop = Machine(running, "laptop-1")
-    call = {"tool_name": "mcp__plugin_punchlist_punchlist__todo", "tool_use_id": "call_1", "tool_input": {}}
+    call = {"tool_name": "mcp__plugin_punchlist_punchlist__todo", "tool_use_id": "call_1"}
     server = {"name": "plugin:punchlist:punchlist", "source": "plugin"}
     for session in ("one", "two"):
-        laptop.send(laptop.line("PreToolUse", session, mcp_server=server, **call))
+        laptop.send(laptop.line("PreToolUse", session, mcp_server=server, tool_input={}, **call))
     for session in ("one", "two"):
         params = {"name": "todo", "arguments": {"add": ["Paint"]}, "_meta": {"claudecode/toolUseId": "call_1"}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
