@@ -26,8 +26,9 @@ from punchlist.conversations.bindings import (
     check_conversation,
     continue_session,
     is_message,
+    mark_arguments,
+    name_agent_call,
     name_host_call,
-    name_session_call,
     note_seen,
     note_turn,
     rename_call,
@@ -466,7 +467,7 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
     elif tool not in NATIVE:
         if tool in DELEGATING and call_id:
-            _note_call(event, name_session_call(event.session, call_id), agent.name, given)
+            _note_call(event, name_agent_call(event.session, agent.name, call_id), agent.name, given)
         if event.source is None:
             agent.tool_started(call_id or None, tool, given)
         elif isinstance(event.source.call, StartedCall):
@@ -487,15 +488,17 @@ def refuse_native_list(event: HookEvent) -> dict[str, Any]:
 def note_own_call(event: HookEvent, agent: str = MAIN) -> None:
     """Tie a call of our own tool to its conversation, for the server that answers it or passes it on.
 
-    By its id, and by that within its session: another conversation may have a call of the same id at the same time.
+    By its id, and by that of its agent: another conversation or subagent may use the same id at the same time.
     """
     call_id = event.text("tool_use_id")[:LONGEST_ID]
     if call_id:
+        mark = mark_arguments(event.fields.get("tool_input"))
         _note_call(event, call_id, agent)
-        _note_call(event, name_session_call(event.session, call_id), agent)
+        _note_call(event, name_agent_call(event.session, agent, call_id), agent, mark=mark)
 
 
-def _note_call(event: HookEvent, key: str, agent: str, given: Any = None) -> None:
+def _note_call(event: HookEvent, key: str, agent: str, given: Any = None, *, mark: str | None = None) -> None:
+    """Note a call: one that starts a subagent with its label, one of our own tool with the mark of its arguments."""
     arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     label, spawns = arguments.get("description"), arguments.get("subagent_type")
     event.board.store.transact(
@@ -506,7 +509,7 @@ def _note_call(event: HookEvent, key: str, agent: str, given: Any = None) -> Non
             agent,
             at=event.at,
             spawns=_short_name(spawns) if isinstance(label, str) else None,
-            label=cut(label, 200) if isinstance(label, str) else None,
+            label=cut(label, 200) if isinstance(label, str) else mark,
         )
     )
 
@@ -603,7 +606,7 @@ def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     form, agent = read_setting("conversation"), event.agent()
 
     def read(tx: Transaction) -> list[Event]:
-        own = event.name_call(name_session_call(event.session, call_id))
+        own = event.name_call(name_agent_call(event.session, agent.name, call_id))
         row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(own)
         if row is None or told is None:
             return []
