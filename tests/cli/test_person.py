@@ -172,6 +172,17 @@ def test_decisions_are_refused_in_doubt(
         assert [wait.kind for wait in board.waits()] == ["question", "plan"]
 
 
+def test_an_imported_file_moves_nothing_on_that_waits_for_an_answer(asked: str, tmp_path: Path) -> None:
+    path = tmp_path / "list.md"
+    path.write_text("- [x] Paint\n")
+    said = _refused("todo", "import", str(path), "--session", asked, terminal=False, CLAUDECODE="1")
+    assert "Nothing was changed: only a person can do that" in said
+    path.write_text("- [!] Paint\n- [ ] Wax\n")
+    _command("todo", "import", str(path), "--session", asked, terminal=False)
+    with Board.open() as board:
+        assert [wait.kind for wait in board.waits()] == ["question", "plan"]
+
+
 def test_a_person_at_a_terminal_decides(asked: str) -> None:
     """Changed: a rejection without a terminal was taken before, though nobody knew whose it was."""
     _command("answer", "paint", "Red", "--session", asked, terminal=True)

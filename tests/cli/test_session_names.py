@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
+from tests.board.test_worktrees import git
 from tests.cli.conftest import Run
 from tests.hooks.hosts import Host
 
@@ -141,6 +142,16 @@ def test_among_several_the_error_prints_the_shortest_commands_that_work(
         assert f"project · claude {command[-1]}" in done.out
 
 
+def test_sessions_with_the_same_short_id_are_named_in_full(run: Run, board: Board, project: Path):
+    alike = FIRST.replace("5c1de2a0", "7d2ef3b1")
+    for session in (FIRST, alike):
+        start(board, project, session)
+    said = run("plan", "approve", "1").err + run("answer").out
+    assert {f"--session {one}`" in run("todo", "append", "Wax").err for one in (FIRST, alike)} == {True}
+    assert {f"plan approve 1 --session {one}`" in said for one in (FIRST, alike)} == {True}
+    assert {f"plan show --session {one}`" in said for one in (FIRST, alike)} == {True}
+
+
 def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, project: Path):
     host = start(board, project, FIRST)
     heard = "project · claude bede30 hears it"
@@ -154,6 +165,19 @@ def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, projec
     command = f"cd {shlex.quote(str(project))} && claude --resume {FIRST}"
     closed = f"{heard} once it goes on; its Claude Code is closed: `{command}` goes on with it."
     assert run("plan", "reject", "1", "no").out == f"Rejected revision 1. {closed}\n"
+
+
+def test_the_command_that_resumes_an_agent_goes_to_its_worktree(
+    run: Run, board: Board, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    worktree = tmp_path / "fix-login"
+    git(project, "init", "-q")
+    git(project, "commit", "-q", "--allow-empty", "-m", "Begin")
+    git(project, "worktree", "add", "-q", str(worktree))
+    start(board, worktree, FIRST).hook("SessionEnd", reason="other")
+    monkeypatch.chdir(worktree)
+    said = run("answer", "1", "eu", "--session", "bede30").out
+    assert f"`cd {shlex.quote(str(worktree))} && claude --resume {FIRST}` goes on with it" in said
 
 
 def test_the_first_line_of_the_first_prompt_is_the_title_of_its_session(run: Run, board: Board, project: Path):

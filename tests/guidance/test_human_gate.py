@@ -152,6 +152,14 @@ def test_the_guard_is_silent_while_a_question_is_open_in_every_dialect(
     assert [agent.about_to_stop(words) for words in LAST_WORDS] == [None] * len(LAST_WORDS)
 
 
+@pytest.mark.parametrize("dialect", sorted(REAL))
+def test_after_a_compaction_the_model_still_reads_what_it_waits_for(board: Board, dialect: str) -> None:
+    gated(board).call("todo", {"ask": {"2": "It destroys 2 databases. Intended?"}})
+    block = work(board, dialect).compaction_block()
+    assert block is not None
+    assert "It destroys 2 databases. Intended?" in block
+
+
 @pytest.mark.parametrize("profile", ["quiet", "classic"])
 def test_the_guard_is_silent_while_a_plan_or_a_permission_is_open(board: Board, profile: str) -> None:
     agent = work(board, profile=profile)

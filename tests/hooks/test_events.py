@@ -132,6 +132,7 @@ def test_open_items_are_told_once_after_compaction_and_resume(host: Host, source
     assert "Fix" in said
     assert "Test" in said
     assert "Read" not in said
+    assert ("was resumed" in said, "was compacted" in said) == (source == "resume", source == "compact")
     assert host.hook("UserPromptSubmit", prompt="go on") == {}
 
 
@@ -248,6 +249,22 @@ def test_a_subagent_is_a_child_with_calls_and_a_stop_of_its_own(host: Host) -> N
         assert labels == {"main": None, "explore": "Explore"}
         assert find_owner(board, "c2") == ("s-1", "explore")
         assert [one.state for one in list_conversations(board)] == ["busy"]
+
+
+def test_a_subagent_has_its_label_though_another_conversation_has_a_call_of_the_same_id(host: Host) -> None:
+    other = Host(host.board, host.project, session="s-2")
+    for one, label in ((host, "Explore"), (other, "Review")):
+        one.hook(
+            "PreToolUse",
+            tool_name="Agent",
+            tool_input={"description": label, "subagent_type": "explore"},
+            tool_use_id="call_1",
+        )
+    for one in (host, other):
+        one.hook("SubagentStart", agent_id="a1", agent_type="explore")
+    with _open(host) as board:
+        rows = [row for session in ("s-1", "s-2") for row in board.lists(session=session) if row.agent == "explore"]
+    assert {row.session: row.label for row in rows} == {"s-1": "Explore", "s-2": "Review"}
 
 
 def test_the_stop_of_a_subagent_that_never_began_is_passed_over(host: Host) -> None:

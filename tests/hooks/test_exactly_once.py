@@ -168,6 +168,14 @@ def test_a_fault_in_one_line_is_logged_and_the_others_are_taken(host: Host) -> N
     assert len(host.problems()) == 3
 
 
+def test_a_tool_name_that_is_no_text_does_not_stop_the_inbox(host: Host) -> None:
+    bad = host.event("PreToolUse", tool_name=["Bash"], tool_use_id="c0")
+    punchlist_hook.append_line(str(host.board), punchlist_hook.make_line("claude-code", bad))
+    with Board.open(host.board) as board:
+        assert ingest(board) == 1
+    assert not os.path.exists(punchlist_hook.inbox_path(str(host.board)))
+
+
 def test_a_fault_inside_a_step_is_rolled_back_alone_and_logged(host: Host) -> None:
     _append(host, 1)
     assert _started(host) == _ids(1)

@@ -291,3 +291,38 @@ def test_of_two_conversations_with_the_same_id_at_once_each_writes_its_own_list(
     for session, client in clients.items():
         client.todo(CALL_1, set=[session])
     assert sessions(board) == {"one": ["one"], "two": ["two"]}
+
+
+def test_an_id_that_begins_again_in_two_conversations_at_once_is_another_call_each_time(
+    hosts: ExitStack, project: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: dict[str, Host] = {}
+    for session in ("one", "two"):
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+        clients[session] = hosts.enter_context(Host(project, "claude-code")).start()
+    for _ in range(2):
+        for session, client in clients.items():
+            monkeypatch.setenv("CLAUDE_PID", str(client.pid))
+            send_hook(pre_tool_use(session, "call_1"))
+        for client in clients.values():
+            client.todo(CALL_1, add=["Paint"])
+    assert sessions(board) == {"one": ["Paint", "Paint"], "two": ["Paint", "Paint"]}
+
+
+@pytest.mark.parametrize("items", [("Look", "Sweep"), ("Paint", "Paint")])
+def test_of_two_subagents_with_the_same_id_at_once_each_writes_its_own_list(
+    start: Start, board: Board, items: tuple[str, str]
+) -> None:
+    client = start(initialized=False, CLAUDE_CODE_SESSION_ID="one")
+    client.initialize(name="claude-code")
+    subagents = [{"agent_id": f"a{number}", "agent_type": "explore"} for number in (1, 2)]
+    for child in subagents:
+        started = {"hook_event_name": "SubagentStart", "session_id": "one", "cwd": os.getcwd()}
+        send_hook({**started, **child})
+    for _ in range(2):
+        for child, item in zip(subagents, items, strict=True):
+            send_hook({**pre_tool_use("one", "call_1", **child), "tool_input": {"add": [item]}})
+        for item in items:
+            client.call("todo", {"add": [item]}, CALL_1)
+    lists = {row.agent: [item.content for item in row.todos.items] for row in board.lists()}
+    assert lists == {"explore": [items[0]] * 2, "explore-2": [items[1]] * 2}

@@ -67,6 +67,22 @@ def test_the_id_of_another_machines_line_brings_nothing_of_its_answer(running: R
     assert "Secret work" not in str(desk.post(other).json())
 
 
+def test_of_two_sessions_of_a_machine_with_the_same_call_id_at_once_each_writes_its_own_list(
+    running: Running, board: Board
+):
+    laptop = Machine(running, "laptop-1")
+    call = {"tool_name": "mcp__plugin_punchlist_punchlist__todo", "tool_use_id": "call_1"}
+    server = {"name": "plugin:punchlist:punchlist", "source": "plugin"}
+    for session in ("one", "two"):
+        laptop.send(laptop.line("PreToolUse", session, mcp_server=server, tool_input={}, **call))
+    for session in ("one", "two"):
+        params = {"name": "todo", "arguments": {"add": ["Paint"]}, "_meta": {"claudecode/toolUseId": "call_1"}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        reply = laptop.client.post("/mcp", params={"session": session, "project": SHOP}, json=body)
+        assert reply.json()["result"]["isError"] is False
+    assert {row.session: len(row.todos.items) for row in board.lists()} == {"one": 1, "two": 1}
+
+
 def test_the_order_of_a_machine_is_kept_and_its_clock_is_corrected(running: Running, board: Board):
     laptop = Machine(running, "laptop-1")
     lines = [line for number in range(20) for line in laptop.run("s1", f"c{number}", f"echo {number}", str(number))]

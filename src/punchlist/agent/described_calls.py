@@ -7,11 +7,12 @@ process or on the board of another machine.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, TypeVar, cast, get_args
+from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from punchlist.agent.context import AgentRunner
 from punchlist.core.checks.outcome import Outcome as CheckOutcome
 from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
 from punchlist.core.grounding.tool_call import ToolCall
@@ -19,13 +20,11 @@ from punchlist.core.todo import NamedCheck
 from punchlist.detect.guardrail import GuardedResult, count_spawned, read_guarded_result
 from punchlist.detect.signatures import Outcome, Reading, Sight, fields, outcome, shorten_id, sight
 from punchlist.guidance.tools import classify_call, is_own
-from punchlist.settings.environment import Project
-from punchlist.settings.options import AgentSettings
 from punchlist.settings.project_checks import find_named_checks
 from punchlist.text import clean, cut, repair_key
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import MARK, redact
-from punchlist.text.tool_values import Signer, as_object
+from punchlist.text.tool_values import as_object
 
 EndKind = Literal["tool.finished", "tool.failed"]
 
@@ -34,21 +33,6 @@ _LONGEST: Final = 200
 
 _BEGUN: Final = datetime.min.replace(tzinfo=UTC)
 """Stands for the time of a call that is known to have begun: what its result says does not depend on it."""
-
-
-class Describer(Protocol):
-    """Knows how an agent's calls are described: its settings, its folder, the tools that we offer it, and a key."""
-
-    @property
-    def settings(self) -> AgentSettings: ...
-    @property
-    def place(self) -> Project: ...
-    @property
-    def signer(self) -> Signer: ...
-    @property
-    def offered_names(self) -> frozenset[str]: ...
-    @property
-    def tool_names(self) -> frozenset[str]: ...
 
 
 class StartedCall(Struct, frozen=True, omit_defaults=True):
@@ -86,7 +70,7 @@ Described = TypeVar("Described", StartedCall, EndedCall)
 
 
 def describe_start(
-    agent: Describer, name: str, arguments: Any, *, via: str = "", own: tuple[NamedCheck, ...] = ()
+    agent: AgentRunner, name: str, arguments: Any, *, via: str = "", own: tuple[NamedCheck, ...] = ()
 ) -> StartedCall:
     """Describe a call that begins. For the loop detector its arguments count as given.
 
@@ -114,7 +98,7 @@ def describe_start(
 
 
 def describe_end(
-    agent: Describer,
+    agent: AgentRunner,
     name: str,
     result: Any,
     kind: EndKind = "tool.finished",

@@ -65,17 +65,6 @@ To remove it by hand, without Punchlist:
    back, which is the text after `--before`.
 """
 
-_MARKETPLACE_README = """\
-# Punchlist
-
-This plugin connects Claude Code with your Punchlist board: a `todo` and a `task` tool for the model, hooks that record
-what really happened, and the commands `/punchlist:todos` and `/punchlist:todo`. It starts Punchlist by `uvx`
-(https://docs.astral.sh/uv/), which has to be on your PATH; nothing else is installed.
-
-See your agents with `uvx punchlist serve`. For rows under the prompt, and hooks that start quicker, install the program
-(`pipx install punchlist`), run `punchlist attach claude-code`, and uninstall this plugin.
-"""
-
 _GEMINI_README = """\
 # Punchlist
 
@@ -174,26 +163,6 @@ class Launch(Struct, frozen=True):
         return f"{guard} || exec {shlex.join([self.python, '-I', '-S', path, *arguments])}"
 
 
-class PublishedLaunch(Launch, frozen=True):
-    """How an agent starts the published package, by `uvx`, which a plugin of a marketplace needs: no path is known."""
-
-    python: str = ""
-    folder: str = ""
-    board: str = ""
-
-    def program(self, *arguments: str) -> list[str]:
-        return ["uvx", "--quiet", f"{NAME}@{__version__}", *arguments]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {}
-
-    def hook(self, *arguments: str) -> str:
-        """Return the shell command of a hook. Without `uvx`, or if that fails, it is silent: its 2 would block."""
-        words = ["uvx", "--quiet", "--from", f"{NAME}=={__version__}", "punchlist-hook", *arguments]
-        return f"{shlex.join(words)} 2>/dev/null || true"
-
-
 def find_launch(board: str) -> Launch:
     """Return how agents start the installation that runs now."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(punchlist.__file__)))
@@ -221,16 +190,15 @@ def claude_files(launch: Launch) -> dict[str, bytes]:
     }
     about = "Brings what a person answered or changed on the board"
     monitor = {"name": "board", "command": launch.monitor("claude-code"), "description": about}
-    about_folder = _README if launch.board else _MARKETPLACE_README
     own = {**manifest, "experimental": {"monitors": [monitor]}}
     servers = {"mcpServers": {NAME: server_entry(launch, "claude-code")}}
     # This format allows no absolute path as a command.
     portable = {"type": "stdio", "command": "sh", "args": ["-c", f"exec {shlex.join(launch.server('agent-plugin'))}"]}
-    prefix = shlex.join(launch.program("--db", launch.board) if launch.board else launch.program())
+    prefix = shlex.join(launch.program("--db", launch.board))
     return {
         ".claude-plugin/plugin.json": _json(own),
         ".mcp.json": _json(servers),
-        "README.md": about_folder.encode(),
+        "README.md": _README.encode(),
         "commands/todo.md": _TODO.format(prefix=prefix).encode(),
         "commands/todos.md": _TODOS.format(prefix=prefix).encode(),
         "hooks/hooks.json": _json({"description": _ABOUT, "hooks": hook_groups(launch, "claude-code", CLAUDE_EVENTS)}),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.errors import AttachRefused, PunchlistError
 from punchlist.hooks.outbox import read_patience
@@ -94,13 +95,9 @@ def find_team_status(board: BoardReader | None) -> TeamStatus | None:
     if board is None:
         return status
     state = board.store.read(lambda tx: tx.outbox.load_state())
-    return TeamStatus(
-        *(getattr(status, name) for name in ("server", "projects", "share", "steer", "is_here")),
-        waiting_bytes=state.bytes,
-        dropped=state.dropped,
-        sent_at=state.sent_at,
-        is_connected=read_patience(board.store.files) > 0,
-        problem=problem,
+    is_connected = read_patience(board.store.files) > 0
+    return replace(
+        status, waiting_bytes=state.bytes, dropped=state.dropped, sent_at=state.sent_at, is_connected=is_connected
     )
 
 

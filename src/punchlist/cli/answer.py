@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -129,17 +129,17 @@ def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iter
         when = "" if wait.since is None else ago(wait.since, now)
         more = "".join(f"{dot}{part}" for part in (place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
-        yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
+        yield (Span(f"  {safe_line(_why(wait, alike))}", "warning"),)
         for command in answer_commands(wait, alike):
             yield (Span(f"    {safe_line(command)}", "dim"),)
 
 
-def _why(wait: PersonWait) -> str:
+def _why(wait: PersonWait, alike: Container[str]) -> str:
     match wait.kind:
         case "question":
             return wait.text
         case "plan":
-            shows = f"punchlist plan show{name_place(wait.session, wait.agent)}"
+            shows = f"punchlist plan show{name_place(wait.session, wait.agent, alike)}"
             return f"a plan to approve or reject; `{shows}` shows it"
         case "item":
             blocked = f"blocked, waits on {wait.on}" if wait.on else "blocked"
@@ -341,7 +341,8 @@ def _find_undecided(board: Board, options: Namespace) -> PlanRow:
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
         typed = shlex.join(["punchlist", *options.typed])
-        ways = "; ".join(f"`{typed}{name_place(row.session, row.agent)}`" for row in rows[:_MOST_NAMED])
+        alike = find_alike(row.session for row in rows)
+        ways = "; ".join(f"`{typed}{name_place(row.session, row.agent, alike)}`" for row in rows[:_MOST_NAMED])
         raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {ways}.")
     return rows[0]
 

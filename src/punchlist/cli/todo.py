@@ -34,7 +34,7 @@ from punchlist.cli.arguments import (
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
-from punchlist.core.programs import short_id
+from punchlist.core.programs import find_alike, short_id
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
@@ -165,8 +165,13 @@ def _clears_wait(todos: TodoList, operation: do.Operation) -> bool:
     """True if an operation moves on an item on which somebody was asked."""
     if not isinstance(operation, do.Start | do.Done | do.Fail | do.Drop | do.Reopen | do.Remove | do.Unblock):
         return False
-    asked = [item.id for item in todos.items if item.waits_on_person and item.blocker and item.blocker.on]
+    asked = [item.id for item in _list_asked(todos)]
     return operation.target.item in asked or (operation.target.item is None and bool(asked))
+
+
+def _list_asked(todos: TodoList) -> list[TodoItem]:
+    """Return the items on which somebody was asked."""
+    return [item for item in todos.items if item.waits_on_person and item.blocker and item.blocker.on]
 
 
 def _report(agent: Agent, message: str) -> None:
@@ -488,6 +493,7 @@ def _several_error(
 def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
     """Return for each list the shortest command that means it: as it was typed, with what tells the lists apart."""
     commands: list[str] = []
+    alike = find_alike(row.session for row in rows)
     for row in rows:
         words = ["punchlist", *options.typed]
         in_session = [other for other in rows if other.session == row.session]
@@ -495,7 +501,7 @@ def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
         if is_personal_list(row.session, row.agent, row.project) and options.typed[0] == "todo":
             words += ["--mine"]
         elif len(in_session) == 1 or not is_only_name:
-            words += ["--session", short_id(row.session)]
+            words += ["--session", short_id(row.session, alike)]
         if len(in_session) > 1:
             words += ["--agent", row.agent]
         commands.append(f"`{shlex.join(words)}`")
@@ -632,6 +638,9 @@ def _import(options: Namespace) -> int:
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
     with open_board(options) as board:
         agent = choose_list(board, options, create=True)
+        asked = {item.content for item in _list_asked(agent.todos)}
+        if any(item.content in asked and item.status is not Status.BLOCKED for item in todos.items):
+            check_person("Nothing was changed", decides=True)
         agent.rewrite(todos, by=author(options))
         counts = f"{plural(len(todos.phases), 'phase')}, {plural(len(todos.items), 'item')}"
         _report(agent, f"Imported {counts} from {safe_line(options.path)}")

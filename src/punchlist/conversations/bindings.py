@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from punchlist.agent import Agent
+from punchlist.agent.calls import fingerprint_of
 from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.errors import EditRefused, MachineRefused
 from punchlist.settings.environment import Project, find_project
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation, HostCall
+from punchlist.store.hosts import Conversation, HostCall, NotedCall
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
@@ -59,6 +60,37 @@ def name_call(board: Board, session: str, agent: str, call_id: str, begun: datet
 def rename_call(call_id: str, at: datetime) -> str:
     """Return another id for a call of this time, because its own names another call."""
     return f"{call_id[:_LONGEST_CALL]}@{at.timestamp():.6f}"
+
+
+def name_agent_call(session: str, agent: str, call_id: str) -> str:
+    """Return the id under which a call of one agent is noted: ids of calls are unique within its history only."""
+    return f"{session} {agent} {call_id}"
+
+
+def mark_arguments(arguments: Any) -> str:
+    """Return a mark by which a call is told from another one of its id."""
+    return fingerprint_of("", arguments).hex()
+
+
+def find_session_call(board: Board, machine: str, session: str, call_id: str, arguments: Any) -> NotedCall | None:
+    """Return the call of a session that a hook told of, of several one that was not answered and has these arguments.
+
+    Subagents that work at the same time may use one id.
+    """
+    prefix, suffix = name_host_call(machine, f"{session} "), f" {call_id}"
+
+    def is_open(tx: Transaction, one: NotedCall) -> bool:
+        return not tx.hosts.is_answered(session, one.agent, call_id, rename_call(call_id, one.at), one.at)
+
+    def read(tx: Transaction) -> NotedCall | None:
+        noted = tx.hosts.list_session_calls(session, prefix, suffix)
+        if len(noted) > 1:
+            noted = [one for one in noted if is_open(tx, one)] or noted
+            mark = mark_arguments(arguments)
+            noted = [one for one in noted if one.arguments == mark] or noted
+        return noted[-1] if noted else None
+
+    return board.store.read(read)
 
 
 def list_conversations(board: Board, session: str | None = None) -> list[Conversation]:

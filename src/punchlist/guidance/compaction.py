@@ -102,12 +102,16 @@ def _find_parents(item: TodoItem, by_id: dict[str, TodoItem]) -> list[str]:
 
 
 def _list_hermes_work(todos: TodoList, dialect: Dialect) -> Iterator[OpenWork]:
-    """Return open items as Hermes shows them: without phases, parents and blockers."""
+    """Return open items as Hermes shows them: without phases, parents and blockers, but with what a person is asked."""
     shown = shown_items(todos, dialect.policy)
     names = item_names([item for item, _ in shown], dialect.name)
     for name, (item, near) in zip(names, shown, strict=True):
-        if near not in CLOSED:
-            yield OpenWork(content=item.content, status=near, name=name)
+        if near in CLOSED:
+            continue
+        content = item.content
+        if item.waits_on_person and item.blocker is not None:
+            content += f" (waits for the user: {item.blocker.reason})"
+        yield OpenWork(content=content, status=near, name=name)
 
 
 def block(

@@ -26,6 +26,8 @@ from punchlist.conversations.bindings import (
     check_conversation,
     continue_session,
     is_message,
+    mark_arguments,
+    name_agent_call,
     name_host_call,
     note_seen,
     note_turn,
@@ -196,7 +198,7 @@ class HookEvent(Struct, frozen=True):
 
 def is_report(payload: Mapping[str, Any]) -> bool:
     """True for an event that only reports on a tool call, which need not survive a power loss at once."""
-    name, tool = payload.get("hook_event_name"), payload.get("tool_name")
+    name, tool = payload.get("hook_event_name"), str(payload.get("tool_name"))
     return name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in NATIVE and tool != "ExitPlanMode"
 
 
@@ -335,8 +337,9 @@ def _start_session(event: HookEvent) -> dict[str, Any]:
         _note_call(event, f"{event.conversation} resumed", MAIN)
     if event.source is not None and event.source.is_late:
         return {}
-    text = event.main().compaction_block()
-    mark = None if text is None else blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+    text = event.main().open_work("resumed" if source == "resume" else "compacted")
+    rows = "" if text is None else text.split("\n", 2)[-1]  # the first two lines say why it is told
+    mark = blake2b(rows.encode(errors="replace"), digest_size=8).hexdigest() if rows else None
 
     def is_news(tx: Transaction) -> bool:
         told, is_unread = tx.hosts.find_told(event.host, event.conversation)
@@ -455,7 +458,7 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
     agent = event.agent()
     denied = refuse_native_list(event)
     if is_own_call(event.host, event.fields):
-        _note_call(event, call_id, agent.name)
+        note_own_call(event, agent.name)
     elif denied:
         return denied
     elif tool == "ExitPlanMode":
@@ -463,8 +466,8 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
     elif tool not in NATIVE:
-        if tool in DELEGATING:
-            _note_call(event, call_id, agent.name, given)
+        if tool in DELEGATING and call_id:
+            _note_call(event, name_agent_call(event.session, agent.name, call_id), agent.name, given)
         if event.source is None:
             agent.tool_started(call_id or None, tool, given)
         elif isinstance(event.source.call, StartedCall):
@@ -482,25 +485,31 @@ def refuse_native_list(event: HookEvent) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
 
 
-def note_own_call(event: HookEvent) -> None:
-    """Tie a call of our own tool to its conversation, for the server that passes it on."""
-    _note_call(event, event.text("tool_use_id")[:LONGEST_ID], MAIN)
+def note_own_call(event: HookEvent, agent: str = MAIN) -> None:
+    """Tie a call of our own tool to its conversation, for the server that answers it or passes it on.
+
+    By its id, and by that of its agent: another conversation or subagent may use the same id at the same time.
+    """
+    call_id = event.text("tool_use_id")[:LONGEST_ID]
+    if call_id:
+        mark = mark_arguments(event.fields.get("tool_input"))
+        _note_call(event, call_id, agent)
+        _note_call(event, name_agent_call(event.session, agent, call_id), agent, mark=mark)
 
 
-def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
-    if not call_id:
-        return
+def _note_call(event: HookEvent, key: str, agent: str, given: Any = None, *, mark: str | None = None) -> None:
+    """Note a call: one that starts a subagent with its label, one of our own tool with the mark of its arguments."""
     arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     label, spawns = arguments.get("description"), arguments.get("subagent_type")
     event.board.store.transact(
         lambda tx: tx.hosts.add_call(
-            event.name_call(call_id),
+            event.name_call(key),
             event.host,
             event.conversation,
             agent,
             at=event.at,
             spawns=_short_name(spawns) if isinstance(label, str) else None,
-            label=cut(label, 200) if isinstance(label, str) else None,
+            label=cut(label, 200) if isinstance(label, str) else mark,
         )
     )
 
@@ -597,7 +606,8 @@ def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     form, agent = read_setting("conversation"), event.agent()
 
     def read(tx: Transaction) -> list[Event]:
-        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(event.name_call(call_id))
+        own = event.name_call(name_agent_call(event.session, agent.name, call_id))
+        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(own)
         if row is None or told is None:
             return []
         latest = tx.log.latest([row.number], _MOST_CHANGES)

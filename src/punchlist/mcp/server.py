@@ -245,7 +245,7 @@ class McpServer:
             return describe_reply(reply_unknown_tool(self._tools.tools, name))
         try:
             board, sessions = self.open()
-            caller = sessions.find(call.params.get("_meta"))
+            caller = sessions.find(call.params.get("_meta"), arguments)
             if (passed := self._pass_on(board, caller, call)) is not None:
                 return passed
             profile = sessions.profile

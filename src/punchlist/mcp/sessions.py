@@ -12,6 +12,7 @@ from punchlist.conversations.bindings import (
     check_session,
     find_call,
     find_session,
+    find_session_call,
     list_conversations,
     name_call,
     name_host_call,
@@ -68,20 +69,18 @@ class SessionFinder:
         self._started = board.now() if one_client else None
         self.profile = read_setting("profile")
 
-    def find(self, meta: Any) -> Caller:
+    def find(self, meta: Any, arguments: Any = None) -> Caller:
         """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent.
 
-        What hooks told of the call says which agent of the conversation made it.
+        What hooks told of the call says which agent of the conversation made it, with these arguments of a tool.
         """
         given = read_fields(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)
-        told = None if call_id is None else find_call(self._board, name_host_call(self._machine, call_id))
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         session = None if thread is None else find_session(self._board, "codex", thread)
-        if told is not None and self._is_of_another(told, session):
-            told = None
+        told = None if call_id is None else self._find_told(call_id, session, arguments)
         agent, begun = (MAIN, self._started) if told is None else (told.agent, told.at)
         session = session or (self._default() if told is None else told.session)
         if call_id is not None and begun is not None:
@@ -90,8 +89,21 @@ class SessionFinder:
             self._board.store.read(lambda tx: check_session(tx, self._machine, session))
         return Caller(session, agent, call_id, self._project)
 
+    def _find_told(self, call_id: str, session: str | None, arguments: Any) -> HostCall | None:
+        """Return the call that a hook told of: ids are unique within the history of one agent only."""
+        told = find_call(self._board, name_host_call(self._machine, call_id))
+        if told is None:
+            return None
+        is_of_another = self._is_of_another(told, session)
+        # A machine names its session with each call.
+        where = session or self._default() if is_of_another or self._machine else told.session
+        own = find_session_call(self._board, self._machine, where, call_id, arguments)
+        if own is not None:
+            return HostCall(where, own.agent, own.at, told.process)
+        return None if is_of_another else told
+
     def _is_of_another(self, told: HostCall, session: str | None) -> bool:
-        """True if a hook told of a call of this id in another conversation: ids are unique within one only."""
+        """True if a hook told of a call of this id in another conversation."""
         if session is not None:
             return told.session != session
         if told.process == mark_process(os.getppid()) or find_process(told.process) != "runs":

@@ -33,6 +33,7 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import EditRefused, PunchlistError, StoreTooNew
 from punchlist.presence.running_agents import is_claude_idle
+from punchlist.settings.environment import find_local_root
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, ListRow, Transaction
 from punchlist.store.hosts import Conversation
@@ -229,7 +230,8 @@ def describe_hearing(board: Board, session: str, agent: str, receipt: ReceiptVie
     if latest and not is_closed:
         is_closed = board.store.read(lambda tx: look_up_process(tx, latest[0], board.now())) == "ended"
     if program is not None and is_closed:
-        command = f"cd {shlex.quote(latest[0].project)} && {program.resume} {latest[0].id}"
+        folder = board.store.read(lambda tx: tx.session_folder(session)) or latest[0].project
+        command = f"cd {shlex.quote(find_local_root(folder))} && {program.resume} {latest[0].id}"
         again = f": `{command}` goes on with it" if program.resume else ""
         return f"{name} hears it once it goes on; its {program.title} is closed{again}."
     # A message that was sent to Codex may only wait in its queue.

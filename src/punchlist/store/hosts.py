@@ -10,7 +10,7 @@ from punchlist.store.records import Rows, microseconds, moment
 
 ConversationState = Literal["busy", "idle", "ended"]
 
-_MOST_CALLS: Final = 1_000
+_MOST_CALLS: Final = 2_000
 _MOST_EVENTS: Final = 5_000
 """Rows that are kept, the latest: a call is asked for within seconds, a line that was handed over twice lies in the
 inbox with the lines after it."""
@@ -58,6 +58,14 @@ class HostCall(NamedTuple):
     agent: str
     at: datetime
     process: str
+
+
+class NotedCall(NamedTuple):
+    """A call of our own tool as a hook told of it; `arguments` is a mark of these."""
+
+    agent: str
+    at: datetime
+    arguments: str
 
 
 class FilePlace(NamedTuple):
@@ -164,6 +172,17 @@ class HostRows(Rows):
             return None
         session, agent, at, process = row
         return HostCall(session, agent, moment(at), process)
+
+    def list_session_calls(self, session: str, prefix: str, suffix: str) -> list[NotedCall]:
+        """Return the calls that were noted for agents of a session, under names between these texts, in order."""
+        values = {"session": session, "prefix": prefix, "suffix": suffix}
+        rows = self._rows.all("find_session_calls", values)
+        return [NotedCall(agent, moment(at), arguments) for agent, at, arguments in rows]
+
+    def is_answered(self, session: str, agent: str, id: str, renamed: str, since: datetime) -> bool:
+        """True if a call of this id, or under its other name, was answered since a time."""
+        values = {"session": session, "agent": agent, "id": id, "renamed": renamed, "since": microseconds(since)}
+        return self._rows.one("find_answered_call", values) is not None
 
     def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
         """True if a call of this id was answered before a time."""

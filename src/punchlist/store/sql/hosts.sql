@@ -87,9 +87,22 @@ DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :m
 SELECT coalesce(c.session, h.conversation), h.agent, h.at, coalesce(c.process, '') FROM host_calls h
 LEFT JOIN conversations c ON c.host = h.host AND c.id = h.conversation WHERE h.id = :id;
 
+-- name: find_session_calls
+-- The calls of one id that hooks told of, one for each agent of a session, the earliest first. Its first agent may not be
+-- on the board yet.
+SELECT h.agent, h.at, coalesce(h.label, '') FROM host_calls h
+WHERE h.id IN (
+  SELECT :prefix || n.name || :suffix
+  FROM (SELECT 'main' AS name UNION SELECT a.name FROM agents a WHERE a.session = :session) n)
+ORDER BY h.at, h.number;
+
 -- name: find_earlier_call
 SELECT 1 FROM calls c JOIN agents a ON a.id = c.agent
 WHERE a.session = :session AND a.name = :agent AND c.call_id = :id AND c.at < :before;
+
+-- name: find_answered_call
+SELECT 1 FROM calls c JOIN agents a ON a.id = c.agent
+WHERE a.session = :session AND a.name = :agent AND c.call_id IN (:id, :renamed) AND c.at >= :since;
 
 -- name: find_label
 -- The label of the subagent that was asked for first and has not begun.
