@@ -19,10 +19,12 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from uuid import uuid4
 
 from punchlist.core.todo import TodoList
 from punchlist.dialects.base import Reply
 from punchlist.dialects.tool_descriptions import WireForm
+from punchlist.errors import CallReused
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import Injection
 
@@ -67,6 +69,8 @@ class Conversation:
         self._lost: Literal["resumed", "compacted"] | None = "resumed"  # why the model may not know of open work
         self._queue: list[str] = []
         self._is_next = Condition()
+        self._answered = 0  # messages of the model
+        self._kept_ids: dict[str, tuple[int, str]] = {}  # by the id of a call: its message, and the id that the board has
 
     def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
         """Return the conversation of a child agent; the same `id` finds it again."""
@@ -94,7 +98,10 @@ class Conversation:
             if call_id in self._queue:
                 del self._queue[: self._queue.index(call_id)]  # those before it did not come
             try:
-                return self.agent.call(name, args, call_id=call_id)
+                reply = self.agent.call(name, args, call_id=self._find_kept_id(call_id))
+                if any(problem.code == CallReused.code for problem in reply.problems):  # by an earlier process
+                    reply = self.agent.call(name, args, call_id=self._renew_kept_id(call_id))
+                return reply
             except Exception as error:
                 _log_fault(error)
                 return Reply(f"The todo list cannot be reached now ({error}). Continue without it.", is_error=True)
@@ -102,6 +109,18 @@ class Conversation:
                 if call_id in self._queue:
                     self._queue.remove(call_id)
                 self._is_next.notify_all()
+
+    def _find_kept_id(self, call_id: str | None) -> str | None:
+        """Return the id by which the board knows a call: a server may number the calls of each message from 0 again."""
+        if not call_id:
+            return None
+        message, kept = self._kept_ids.setdefault(call_id, (self._answered, call_id))
+        return kept if message == self._answered else self._renew_kept_id(call_id)
+
+    def _renew_kept_id(self, call_id: str | None) -> str:
+        kept = f"{call_id}/{uuid4().hex}"
+        self._kept_ids[call_id or ""] = self._answered, kept
+        return kept
 
     # Turns.
 
@@ -137,6 +156,7 @@ class Conversation:
         """Count a message of the model: the names of the tools that it calls, in order, and the ids of these calls."""
         self._is_unanswered = False
         with self._is_next:
+            self._answered += 1
             self._queue = [one for one, name in zip(ids, tools_used, strict=False) if one and self.is_own(name)]
         _attempt(lambda: self.agent.assistant_turn(tools_used, texts=False), [])
 

@@ -76,6 +76,26 @@ def test_a_call_that_the_host_drops_does_not_hold_up_those_after_it(
     assert not conversation.call("todo", {"add": ["First, late"]}, "c1").is_error
 
 
+def test_a_server_may_number_the_calls_of_each_message_from_0(tmp_path: Path) -> None:
+    for process in range(2):
+        with Board.open(tmp_path / "board.db") as board:
+            conversation = Conversation(board, "s", project="/p")
+            for message in range(2):
+                conversation.model_answered(["todo"], ["todo:0"])
+                adding = {"add": [f"Item {process}.{message}"]}
+                first = conversation.call("todo", adding, "todo:0")
+                assert conversation.call("todo", adding, "todo:0") == first, "a retry is applied once"
+            items = [item.content for item in conversation.todos.items]
+    assert items == ["Item 0.0", "Item 0.1", "Item 1.0", "Item 1.1"]
+
+
+def test_a_look_is_not_answered_from_an_earlier_message_under_the_same_id(conversation: Conversation) -> None:
+    for item in ("First", "Second"):
+        conversation.model_answered(["todo", "todo"], ["todo:0", "todo:1"])
+        conversation.call("todo", {"add": [item]}, "todo:0")
+        assert item in conversation.call("todo", {}, "todo:1").text
+
+
 def test_a_stop_with_work_open_is_asked_about_once(conversation: Conversation) -> None:
     conversation.person_spoke("go")
     conversation.model_answered(["todo"], ["c1"])
