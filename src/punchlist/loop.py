@@ -69,8 +69,9 @@ class Conversation:
         self._lost: Literal["resumed", "compacted"] | None = "resumed"  # why the model may not know of open work
         self._queue: list[str] = []
         self._is_next = Condition()
-        self._answered = 0  # messages of the model
-        self._kept_ids: dict[str, tuple[int, str]] = {}  # by the id of a call: its message, and the id that the board has
+        self._answered = 0
+        self._kept_ids: dict[str, tuple[int, str]] = {}
+        """By the id of a call, which message of the model had it, and the id that the board keeps it by."""
 
     def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
         """Return the conversation of a child agent; the same `id` finds it again."""

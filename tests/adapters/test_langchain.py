@@ -96,6 +96,31 @@ class TestDeepAgents(TestLangChain):
         )
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_subagents_that_run_at_once_are_children_with_lists_of_their_own(tmp_path: Path, *, is_async: bool) -> None:
+    class Helper(Model):
+        """Answers each of its conversations by what stands in it, as several run at once."""
+
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            own: Step = "Done." if "Part" in str(messages[-1].content) else [("todo", {"set": ["Part"]})]
+            self.messages = answers([own])
+            return super()._generate(messages, *args, **kwargs)
+
+    with Board.open(tmp_path / "board.db") as board:
+        start = ("task", {"description": "A half of it", "subagent_type": "helper"})
+        steps: list[Step] = [[("todo", {"set": ["Ask", "Judge"]})], [start, start], [("todo", {})], "Which, ada?"]
+        model = Model(messages=answers(steps), requests=[])
+        layer = Punchlist(board, project="/p")
+        helper = {"name": "helper", "description": "Helps", "system_prompt": "Help.", "tools": [],
+                  "model": Helper(messages=iter(()), requests=[]), "middleware": [layer]}  # fmt: skip
+        agent = create_deep_agent(model=model, tools=[], middleware=[layer], subagents=[helper])
+        given = {"messages": [HumanMessage("go")]}, {"configurable": {"thread_id": "t"}}
+        _ = asyncio.run(agent.ainvoke(*given)) if is_async else agent.invoke(*given)
+        lists = {row.agent: [item.content for item in row.todos.items] for row in board.lists()}
+        assert lists == {"main": ["Ask", "Judge"], "helper": ["Part"], "helper-2": ["Part"]}
+        assert [event.kind for event in board.events()].count("agent.spawned") == 2
+
+
 def test_a_summary_loses_no_open_item(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         steps: list[Step] = [[("todo", {"set": ["Keep me", "Me too"]})], *[f"Which way, ada? {n}" for n in range(30)]]

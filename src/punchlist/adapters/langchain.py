@@ -57,7 +57,9 @@ class Punchlist(AgentMiddleware[Any, Any, Any]):
         self.tools = [self._make_tool(tool) for tool in found]
 
     def _talk(self, state: Mapping[str, Any]) -> aio.Conversation:
-        return self._conversations.find(self._session or _thread() or state.get("punchlist_session") or "langchain")
+        session = self._session or _thread() or state.get("punchlist_session") or "langchain"
+        talk, subagent = self._conversations.find(session), _find_subagent()
+        return talk if subagent is None else self._conversations.find_child(talk, *subagent)
 
     # Our tool.
 
@@ -133,13 +135,27 @@ class Punchlist(AgentMiddleware[Any, Any, Any]):
             return _describe(outcome, await handler(request))
 
 
-def _thread() -> str | None:
+def _config() -> Mapping[str, Any]:
     try:
-        config = get_config()
+        return get_config()
     except RuntimeError:  # outside of a graph
-        return None
-    thread = config.get("configurable", {}).get("thread_id")
+        return {}
+
+
+def _thread() -> str | None:
+    thread = _config().get("configurable", {}).get("thread_id")
     return None if thread is None else str(thread)
+
+
+def _find_subagent() -> tuple[str, str] | None:
+    """Return name and id of the agent that runs in a call of a tool of another one, as `task` of deepagents starts it.
+
+    An agent that is a node of a larger graph is none: its namespace is another one in each run.
+    """
+    *graphs, _ = _config().get("configurable", {}).get("checkpoint_ns", "").split("|")
+    if not any(graph.startswith("tools:") for graph in graphs):
+        return None
+    return _config().get("metadata", {}).get("lc_agent_name") or "subagent", "|".join(graphs)
 
 
 def _name_call(messages: Sequence[Any], id: str | None) -> str | None:

@@ -87,7 +87,6 @@ class _Run(RunHooks[Any]):
         self._talks = {agent.name: main}
         self._hooks = RunHooks[Any]() if hooks is None else hooks
         self._is_remote = is_remote
-        self._calls: dict[str, Outcome] = {}
 
     async def find(self, agent: Any) -> aio.Conversation:
         """Return the conversation of an agent of this run: that of a child, where it took over."""
