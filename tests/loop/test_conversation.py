@@ -242,6 +242,20 @@ def test_async_code_has_the_same_names() -> None:
     asyncio.run(converse())
 
 
+def test_a_board_that_is_closed_is_no_fault_of_an_async_loop() -> None:
+    async def converse() -> None:
+        board = await aio.Board.open("memory:")
+        talk = aio.Conversation(board, "s", project="/p")
+        await board.close()
+        assert await talk.for_request([]) == []
+        async with talk.tool("c1", "bash", {"command": "ls"}) as outcome:
+            outcome.exit_code = 0
+        assert (await talk.call("todo", {"set": ["Fix it"]}, "c2")).is_error
+        assert await talk.keep_going("Done.") is None
+
+    asyncio.run(converse())
+
+
 def test_the_async_conversation_has_every_name() -> None:
     def names(kind: type) -> set[str]:
         return {name for name in vars(kind) if not name.startswith("_")}
