@@ -48,6 +48,8 @@ async def run(
     await seat.main.person_spoke(prompt if isinstance(prompt, str) else "")
     while True:
         result = await Runner.run(start, prompt, **options)
+        if result.interruptions:  # calls that wait for a person
+            return result
         last = result.last_agent
         more = await (await seat.find(last)).keep_going(str(result.final_output))
         if more is None:
