@@ -60,6 +60,15 @@ class TestPydanticAI(AsyncProof):
         return play
 
 
+@pytest.mark.parametrize("odd", [{"ctx": 1}, {"self": 1, "args": 2}, {"set": [None]}, {"set": 7}])
+def test_arguments_that_no_schema_allows_are_refused_and_end_no_run(odd: dict[str, Any]) -> None:
+    with Board.open("memory:") as board:
+        script = Script([[("todo", odd)], "Which way, ada?"])
+        agent = Agent(FunctionModel(script), capabilities=[Punchlist(board, project="/p")])
+        assert agent.run_sync("go").output == "Which way, ada?"
+    assert "Nothing changed" in script.requests[1]
+
+
 def test_a_summary_loses_no_open_item(tmp_path: Path) -> None:
     def summarise(messages: list[ModelMessage]) -> list[ModelMessage]:
         if len(messages) < 6:

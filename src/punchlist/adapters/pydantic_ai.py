@@ -55,7 +55,7 @@ class Punchlist(AbstractCapability[Any]):
         return FunctionToolset([self._make_tool(tool) for tool in self._conversations.tools])
 
     def _make_tool(self, tool: OurTool) -> Tool[Any]:
-        async def call(ctx: RunContext[Any], **args: Any) -> str:
+        async def call(ctx: RunContext[Any], /, **args: Any) -> str:
             # Not `ModelRetry` for an error: that is counted, and then ends the run.
             return (await self.talk.call(tool.name, args, ctx.tool_call_id)).text
 
