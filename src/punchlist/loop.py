@@ -66,6 +66,7 @@ class Conversation:
         self._notes: list[Injection] = []
         self._is_unanswered = False
         self._is_list_known = False
+        self._length = self._answered_length = 0
         self._lost: Literal["resumed", "compacted"] | None = "resumed"  # why the model may not know of open work
         self._queue: list[str] = []
         self._is_next = Condition()
@@ -134,8 +135,9 @@ class Conversation:
 
         `messages` are those of the request, in the form of any provider or framework. As long as no call of our tool is
         among them the open work of the list is one of the texts: the conversation was summarised, or goes on without
-        its history. If they are not given, that is said once, at first and after `compacted`. A request that is built
-        again, because no model answered, gets the same texts again.
+        its history. If they are fewer than those of the last answer, a summary kept some calls: that is said once. If
+        they are not given, it is said once, at first and after `compacted`. A request that is built again, because no
+        model answered, gets the same texts again.
         """
         if not self._is_unanswered:
             self._notes = []
@@ -143,19 +145,25 @@ class Conversation:
         self._notes += _attempt(self.agent.before_request, [])
         if messages is not None:
             knew = self._is_list_known
-            knows = _attempt(lambda: _has_call(list(messages), self.own, _DEEPEST), knew)
-            if knew and not knows:
+            self._length, knows = _attempt(lambda: self._read_messages(list(messages)), (self._length, knew))
+            is_shorter = self._length < self._answered_length
+            if knew and (is_shorter or not knows) and self._lost is None:
                 self.compacted()
-            self._lost, self._is_list_known = None if knows else self._lost, knows
+            self._lost, self._is_list_known = None if knows and not is_shorter else self._lost, knows
         if (because := self._lost) is None:
             return list(self._notes)
         self._lost = because if messages is not None else None
         work = _attempt(lambda: self.agent.open_work(because), None)
         return list(self._notes) if work is None else [Injection("changed", work), *self._notes]
 
+    def _read_messages(self, messages: list[Any]) -> tuple[int, bool]:
+        """Return how many messages there are, and whether they have a call of a tool of ours."""
+        return len(messages), _has_call(messages, self.own, _DEEPEST)
+
     def model_answered(self, tools_used: Sequence[str] = (), ids: Sequence[str | None] = ()) -> None:
         """Count a message of the model: the names of the tools that it calls, in order, and the ids of these calls."""
         self._is_unanswered = False
+        self._answered_length = self._length
         with self._is_next:
             self._answered += 1
             self._queue = [one for one, name in zip(ids, tools_used, strict=False) if one and self.is_own(name)]

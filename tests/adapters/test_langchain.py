@@ -136,6 +136,22 @@ def test_a_summary_loses_no_open_item(tmp_path: Path) -> None:
     assert all("Keep me" in text and "Me too" in text for text in short)
 
 
+def test_a_summary_that_keeps_a_tick_loses_no_other_item(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        steps: list[Step] = [[("todo", {"set": ["Fix", "Test", "Ship", "Tell ada"]})], "Which way, ada?"]
+        steps += [[("todo", {"done": ["1"]})], "Which way, ada?"]
+        model = Model(messages=answers(steps), requests=[])
+        summaries = Model(messages=iter([AIMessage("A summary.")]), requests=[])
+        shorten = SummarizationMiddleware(summaries, trigger=("messages", 7), keep=("messages", 3))
+        agent = create_agent(model, [], middleware=[shorten, Punchlist(board)], checkpointer=InMemorySaver())
+        for number in range(2):
+            agent.invoke({"messages": [HumanMessage(f"prompt {number}")]}, {"configurable": {"thread_id": "t"}})
+    last = model.requests[-1]
+    assert "A summary." in last
+    assert "done 1." in last
+    assert "Tell ada" in last
+
+
 def test_the_state_has_the_list_and_runs_without_a_thread_are_sessions_of_their_own(tmp_path: Path) -> None:
     with Board.open(tmp_path / "board.db") as board:
         steps: list[Step] = [[("todo", {"set": ["Fix it", "Ship it"]})], [("todo", {"done": ["1"]})], "Which, ada?"]

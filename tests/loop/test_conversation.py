@@ -77,6 +77,7 @@ def test_a_call_that_the_host_drops_does_not_hold_up_those_after_it(
 
 
 def test_a_server_may_number_the_calls_of_each_message_from_0(tmp_path: Path) -> None:
+    items: list[str] = []
     for process in range(2):
         with Board.open(tmp_path / "board.db") as board:
             conversation = Conversation(board, "s", project="/p")
@@ -144,6 +145,20 @@ def test_open_work_is_told_as_long_as_a_summarised_history_lacks_our_calls(
         assert "Fix it" not in told
         conversation.model_answered()
     assert conversation.for_request([start, SHAPES[shape]]) == []
+
+
+def test_open_work_is_told_once_after_a_summary_that_kept_a_call_of_ours(conversation: Conversation) -> None:
+    conversation.for_request([])
+    conversation.model_answered(["todo"], ["c1"])
+    conversation.call("todo", {"set": ["Fix it", "Ship it", "Tell ada"]}, "c1")
+    for _ in range(2):
+        assert conversation.for_request([*MODEL, *MODEL]) == []
+        conversation.model_answered()
+    short = [{"role": "user", "content": "Summary: …"}, *MODEL]
+    for _ in range(2):  # the second one is built again, because no model answered
+        assert "Tell ada" in texts(conversation.for_request(short))
+    conversation.model_answered()
+    assert conversation.for_request([*short, *MODEL]) == []
 
 
 def test_a_loop_that_shows_no_messages_is_told_of_a_summary_by_its_host_once(conversation: Conversation) -> None:
