@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 from uuid import uuid4
 
@@ -37,6 +37,7 @@ T = TypeVar("T")
 PATIENCE: Final = 2.0
 """Seconds that a call waits for those before it in its message: a host may have dropped one of them."""
 
+_MOST_IDS: Final = 10_000
 _DEEPEST: Final = 4
 _PARTS: Final = ("content", "parts", "tool_calls", "function")
 """Fields of messages that hold calls: of Anthropic, OpenAI, LangChain and pydantic-ai."""
@@ -72,7 +73,8 @@ class Conversation:
         self._is_next = Condition()
         self._answered = 0
         self._kept_ids: dict[str, tuple[int, str]] = {}
-        """By the id of a call, which message of the model had it, and the id that the board keeps it by."""
+        """By the id of a call, which message of the model had it, and the id that the board has it by."""
+        self._ids_lock = Lock()  # calls of one message run at once, and the oldest ids make way
 
     def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
         """Return the conversation of a child agent; the same `id` finds it again."""
@@ -102,7 +104,7 @@ class Conversation:
             try:
                 reply = self.agent.call(name, args, call_id=self._find_kept_id(call_id))
                 if any(problem.code == CallReused.code for problem in reply.problems):  # by an earlier process
-                    reply = self.agent.call(name, args, call_id=self._renew_kept_id(call_id))
+                    reply = self.agent.call(name, args, call_id=self._find_kept_id(call_id, is_known=True))
                 return reply
             except Exception as error:
                 _log_fault(error)
@@ -112,17 +114,21 @@ class Conversation:
                     self._queue.remove(call_id)
                 self._is_next.notify_all()
 
-    def _find_kept_id(self, call_id: str | None) -> str | None:
-        """Return the id by which the board knows a call: a server may number the calls of each message from 0 again."""
+    def _find_kept_id(self, call_id: str | None, *, is_known: bool = False) -> str | None:
+        """Return the id by which the board has a call: a server may number the calls of each message from 0 again.
+
+        One that `is_known` to be another call's gets an id of its own too.
+        """
         if not call_id:
             return None
-        message, kept = self._kept_ids.setdefault(call_id, (self._answered, call_id))
-        return kept if message == self._answered else self._renew_kept_id(call_id)
-
-    def _renew_kept_id(self, call_id: str | None) -> str:
-        kept = f"{call_id}/{uuid4().hex}"
-        self._kept_ids[call_id or ""] = self._answered, kept
-        return kept
+        with self._ids_lock:
+            message, kept = self._kept_ids.setdefault(call_id, (self._answered, call_id))
+            if is_known or message != self._answered:
+                kept = f"{call_id}/{uuid4().hex}"
+                self._kept_ids[call_id] = self._answered, kept
+            if len(self._kept_ids) > _MOST_IDS:
+                del self._kept_ids[next(iter(self._kept_ids))]
+            return kept
 
     # Turns.
 
@@ -205,19 +211,21 @@ class Conversation:
     def tool_started(self, call_id: str | None, name: str, args: Any = None) -> None:
         """Report that a call begins, where `tool` cannot stand around it."""
         if not self.is_own(name):
-            _attempt(lambda: self.agent.tool_started(call_id, name, args), None)
+            kept_id = self._find_kept_id(call_id)
+            _attempt(lambda: self.agent.tool_started(kept_id, name, args), None)
 
     def tool_ended(self, call_id: str | None, name: str, outcome: Outcome) -> None:
         """Report how a call ended."""
         if self.is_own(name):
             return
+        _, kept_id = self._kept_ids.get(call_id or "", (0, call_id))  # the model may have answered again meanwhile
         if (error := outcome.error) is not None:
-            _attempt(lambda: self.agent.tool_failed(call_id, repr(error), name=name), None)
+            _attempt(lambda: self.agent.tool_failed(kept_id, repr(error), name=name), None)
             return
 
         def finish() -> None:
             is_error, exit_code = outcome.is_error, outcome.exit_code
-            self.agent.tool_finished(call_id, outcome.result, is_error=is_error, exit_code=exit_code, name=name)
+            self.agent.tool_finished(kept_id, outcome.result, is_error=is_error, exit_code=exit_code, name=name)
 
         _attempt(finish, None)
 

@@ -97,6 +97,25 @@ def test_a_look_is_not_answered_from_an_earlier_message_under_the_same_id(conver
         assert item in conversation.call("todo", {}, "todo:1").text
 
 
+def test_each_call_of_another_tool_is_reported_under_an_id_that_a_server_uses_again(conversation: Conversation) -> None:
+    for result in ("1 failed in 0.1s", "1 passed in 0.1s", "1 passed in 0.1s"):
+        conversation.model_answered(["bash"], ["bash:0"])
+        with conversation.tool("bash:0", "bash", {"command": "pytest -q"}) as outcome:
+            outcome.result = result
+    board = conversation.agent.board
+    assert [event.kind for event in board.events()].count("tool.finished") == 3
+    assert board.report(session="s").state == "green"
+
+
+def test_a_call_that_ends_after_the_next_answer_ends_under_its_own_id(conversation: Conversation) -> None:
+    conversation.model_answered(["bash"], ["c1"])
+    with conversation.tool("c1", "bash", {"command": "pytest -q"}) as outcome:
+        conversation.model_answered()
+        outcome.result = "1 passed in 0.1s"
+    ended = [event for event in conversation.agent.board.events() if event.kind == "tool.finished"]
+    assert [event.data["call_id"] for event in ended] == ["c1"]
+
+
 def test_a_stop_with_work_open_is_asked_about_once(conversation: Conversation) -> None:
     conversation.person_spoke("go")
     conversation.model_answered(["todo"], ["c1"])
