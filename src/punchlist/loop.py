@@ -50,6 +50,8 @@ class Outcome:
     is_error: bool | None = None
     exit_code: int | None = None
     error: BaseException | None = None
+    is_waiting: bool = False
+    """The call waits for a person and will be made again: it has not ended."""
 
     def take(self, said: str | tuple[int, str]) -> None:
         """Set the result of a tool that returned its text, or exit code and text."""
@@ -215,8 +217,8 @@ class Conversation:
             _attempt(lambda: self.agent.tool_started(kept_id, name, args), None)
 
     def tool_ended(self, call_id: str | None, name: str, outcome: Outcome) -> None:
-        """Report how a call ended."""
-        if self.is_own(name):
+        """Report how a call ended, unless it waits."""
+        if self.is_own(name) or outcome.is_waiting:
             return
         _, kept_id = self._kept_ids.get(call_id or "", (0, call_id))  # the model may have answered again meanwhile
         if (error := outcome.error) is not None:

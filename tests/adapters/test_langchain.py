@@ -13,6 +13,7 @@ from langchain.tools import tool
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
 from punchlist import Board
 from punchlist.adapters.langchain import Punchlist
@@ -173,6 +174,19 @@ def test_a_tool_that_raises_is_reported_and_raises(tmp_path: Path) -> None:
         with pytest.raises(TimeoutError):
             agent.invoke({"messages": [HumanMessage("go")]})
         assert [event.kind for event in board.events()].count("tool.failed") == 1
+
+
+def test_a_tool_that_interrupts_for_a_person_ends_once_it_was_answered(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        model = Model(messages=answers([[("bash", {"command": "pytest -q"})], "Which way, ada?"]), requests=[])
+        tools = [bash_tool(lambda _: str(interrupt("Run the tests?")))]
+        agent = create_agent(model, tools, middleware=[Punchlist(board, project="/p")], checkpointer=InMemorySaver())
+        config: Any = {"configurable": {"thread_id": "t"}}
+        agent.invoke({"messages": [HumanMessage("go")]}, config)
+        assert not [event for event in board.events() if event.kind in ("tool.finished", "tool.failed")]
+        agent.invoke(Command(resume="1 passed in 0.02s"), config)
+        assert [event.kind for event in board.events() if event.kind.startswith("tool.f")] == ["tool.finished"]
+        assert board.report(session="t").state == "green"
 
 
 def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:

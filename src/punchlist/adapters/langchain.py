@@ -6,7 +6,8 @@ Texts for the model stand at the tail of one request and never enter the state. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NotRequired
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from punchlist import aio
@@ -127,12 +129,13 @@ class Punchlist(AgentMiddleware[Any, Any, Any]):
     # The calls of other tools.
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        with self._talk(request.state).synchronous.tool(*_read_call(request)) as outcome:
+        with self._talk(request.state).synchronous.tool(*_read_call(request)) as outcome, _mark_waiting(outcome):
             return _describe(outcome, handler(request))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         async with self._talk(request.state).tool(*_read_call(request)) as outcome:
-            return _describe(outcome, await handler(request))
+            with _mark_waiting(outcome):
+                return _describe(outcome, await handler(request))
 
 
 def _config() -> Mapping[str, Any]:
@@ -183,6 +186,16 @@ def _list_calls(response: Any) -> tuple[list[str], list[str | None]]:
 def _describe_todos(todos: TodoList) -> Todos:
     found = shown_items(todos, DIALECT.policy)
     return [{"content": item.content, "status": status.value} for item, status in found]
+
+
+@contextmanager
+def _mark_waiting(outcome: Outcome) -> Generator[None]:
+    """Note that a tool interrupts the graph for a person: it is called again with the answer."""
+    try:
+        yield
+    except GraphBubbleUp:
+        outcome.is_waiting = True
+        raise
 
 
 def _describe(outcome: Outcome, result: Any) -> Any:

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_ai import ModelRetry, RunContext
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 from pydantic_ai.tools import Tool
@@ -93,7 +93,11 @@ class Punchlist(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Any, handler: Any
     ) -> Any:
         async with self.talk.tool(call.tool_call_id, call.tool_name, args) as outcome:
-            outcome.result = result = await handler(args)
+            try:
+                outcome.result = result = await handler(args)
+            except (ApprovalRequired, CallDeferred):
+                outcome.is_waiting = True
+                raise
         return result
 
 
