@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from uuid import uuid4
 
 from punchlist.core.todo import TodoList
 from punchlist.dialects.base import Reply
 from punchlist.dialects.tool_descriptions import WireForm
+from punchlist.errors import CallReused
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import Injection
 
@@ -35,6 +37,7 @@ T = TypeVar("T")
 PATIENCE: Final = 2.0
 """Seconds that a call waits for those before it in its message: a host may have dropped one of them."""
 
+_MOST_IDS: Final = 10_000
 _DEEPEST: Final = 4
 _PARTS: Final = ("content", "parts", "tool_calls", "function")
 """Fields of messages that hold calls: of Anthropic, OpenAI, LangChain and pydantic-ai."""
@@ -47,6 +50,8 @@ class Outcome:
     is_error: bool | None = None
     exit_code: int | None = None
     error: BaseException | None = None
+    is_waiting: bool = False
+    """The call waits for a person and will be made again: it has not ended."""
 
     def take(self, said: str | tuple[int, str]) -> None:
         """Set the result of a tool that returned its text, or exit code and text."""
@@ -64,9 +69,14 @@ class Conversation:
         self._notes: list[Injection] = []
         self._is_unanswered = False
         self._is_list_known = False
+        self._length = self._answered_length = 0
         self._lost: Literal["resumed", "compacted"] | None = "resumed"  # why the model may not know of open work
         self._queue: list[str] = []
         self._is_next = Condition()
+        self._answered = 0
+        self._kept_ids: dict[str, tuple[int, str]] = {}
+        """By the id of a call, which message of the model had it, and the id that the board has it by."""
+        self._ids_lock = Lock()  # calls of one message run at once, and the oldest ids make way
 
     def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
         """Return the conversation of a child agent; the same `id` finds it again."""
@@ -94,7 +104,10 @@ class Conversation:
             if call_id in self._queue:
                 del self._queue[: self._queue.index(call_id)]  # those before it did not come
             try:
-                return self.agent.call(name, args, call_id=call_id)
+                reply = self.agent.call(name, args, call_id=self._find_kept_id(call_id))
+                if any(problem.code == CallReused.code for problem in reply.problems):  # by an earlier process
+                    reply = self.agent.call(name, args, call_id=self._find_kept_id(call_id, is_known=True))
+                return reply
             except Exception as error:
                 _log_fault(error)
                 return Reply(f"The todo list cannot be reached now ({error}). Continue without it.", is_error=True)
@@ -102,6 +115,22 @@ class Conversation:
                 if call_id in self._queue:
                     self._queue.remove(call_id)
                 self._is_next.notify_all()
+
+    def _find_kept_id(self, call_id: str | None, *, is_known: bool = False) -> str | None:
+        """Return the id by which the board has a call: a server may number the calls of each message from 0 again.
+
+        One that `is_known` to be another call's gets an id of its own too.
+        """
+        if not call_id:
+            return None
+        with self._ids_lock:
+            message, kept = self._kept_ids.setdefault(call_id, (self._answered, call_id))
+            if is_known or message != self._answered:
+                kept = f"{call_id}/{uuid4().hex}"
+                self._kept_ids[call_id] = self._answered, kept
+            if len(self._kept_ids) > _MOST_IDS:
+                del self._kept_ids[next(iter(self._kept_ids))]
+            return kept
 
     # Turns.
 
@@ -114,8 +143,9 @@ class Conversation:
 
         `messages` are those of the request, in the form of any provider or framework. As long as no call of our tool is
         among them the open work of the list is one of the texts: the conversation was summarised, or goes on without
-        its history. If they are not given, that is said once, at first and after `compacted`. A request that is built
-        again, because no model answered, gets the same texts again.
+        its history. If they are fewer than those of the last answer, a summary kept some calls: that is said once. If
+        they are not given, it is said once, at first and after `compacted`. A request that is built again, because no
+        model answered, gets the same texts again.
         """
         if not self._is_unanswered:
             self._notes = []
@@ -123,20 +153,27 @@ class Conversation:
         self._notes += _attempt(self.agent.before_request, [])
         if messages is not None:
             knew = self._is_list_known
-            knows = _attempt(lambda: _has_call(list(messages), self.own, _DEEPEST), knew)
-            if knew and not knows:
+            self._length, knows = _attempt(lambda: self._read_messages(list(messages)), (self._length, knew))
+            is_shorter = self._length < self._answered_length
+            if knew and (is_shorter or not knows) and self._lost is None:
                 self.compacted()
-            self._lost, self._is_list_known = None if knows else self._lost, knows
+            self._lost, self._is_list_known = None if knows and not is_shorter else self._lost, knows
         if (because := self._lost) is None:
             return list(self._notes)
         self._lost = because if messages is not None else None
         work = _attempt(lambda: self.agent.open_work(because), None)
         return list(self._notes) if work is None else [Injection("changed", work), *self._notes]
 
+    def _read_messages(self, messages: list[Any]) -> tuple[int, bool]:
+        """Return how many messages there are, and whether they have a call of a tool of ours."""
+        return len(messages), _has_call(messages, self.own, _DEEPEST)
+
     def model_answered(self, tools_used: Sequence[str] = (), ids: Sequence[str | None] = ()) -> None:
         """Count a message of the model: the names of the tools that it calls, in order, and the ids of these calls."""
         self._is_unanswered = False
+        self._answered_length = self._length
         with self._is_next:
+            self._answered += 1
             self._queue = [one for one, name in zip(ids, tools_used, strict=False) if one and self.is_own(name)]
         _attempt(lambda: self.agent.assistant_turn(tools_used, texts=False), [])
 
@@ -176,19 +213,21 @@ class Conversation:
     def tool_started(self, call_id: str | None, name: str, args: Any = None) -> None:
         """Report that a call begins, where `tool` cannot stand around it."""
         if not self.is_own(name):
-            _attempt(lambda: self.agent.tool_started(call_id, name, args), None)
+            kept_id = self._find_kept_id(call_id)
+            _attempt(lambda: self.agent.tool_started(kept_id, name, args), None)
 
     def tool_ended(self, call_id: str | None, name: str, outcome: Outcome) -> None:
-        """Report how a call ended."""
-        if self.is_own(name):
+        """Report how a call ended, unless it waits."""
+        if self.is_own(name) or outcome.is_waiting:
             return
+        _, kept_id = self._kept_ids.get(call_id or "", (0, call_id))  # the model may have answered again meanwhile
         if (error := outcome.error) is not None:
-            _attempt(lambda: self.agent.tool_failed(call_id, repr(error), name=name), None)
+            _attempt(lambda: self.agent.tool_failed(kept_id, repr(error), name=name), None)
             return
 
         def finish() -> None:
             is_error, exit_code = outcome.is_error, outcome.exit_code
-            self.agent.tool_finished(call_id, outcome.result, is_error=is_error, exit_code=exit_code, name=name)
+            self.agent.tool_finished(kept_id, outcome.result, is_error=is_error, exit_code=exit_code, name=name)
 
         _attempt(finish, None)
 

@@ -72,6 +72,31 @@ def test_an_agent_that_is_handed_off_to_is_a_child_with_a_list_of_its_own(tmp_pa
         assert spawned.keys() == {"writer", "critic"}
 
 
+def test_a_call_that_waits_for_approval_ends_the_run_and_is_made_once_it_is_approved(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    @function_tool(needs_approval=True)
+    def deploy() -> str:
+        """Deploy it."""
+        made.append("deployed")
+        return "ok"
+
+    async def converse(board: Board) -> None:
+        model = scripted([[("todo", {"set": ["Deploy it", "Tell ada"]})], [("deploy", {})], "Which way, ada?"])
+        agent = Agent(name="a", model=model, tools=[deploy])
+        waiting = await run(agent, "go", board=board, thread="t")
+        assert [one.name for one in waiting.interruptions] == ["deploy"]
+        assert (len(model.calls), made) == (2, []), "it is not asked to continue meanwhile"
+        state = waiting.to_state()
+        state.approve(waiting.interruptions[0])
+        done = await run(agent, state, board=board, thread="t")
+        assert (done.final_output, made) == ("Which way, ada?", ["deployed"])
+
+    with Board.open(tmp_path / "board.db") as board:
+        asyncio.run(converse(board))
+        assert [event.data["name"] for event in board.events() if event.kind == "tool.finished"] == ["deploy"]
+
+
 def test_the_users_hooks_and_filter_are_kept(tmp_path: Path) -> None:
     heard: list[str] = []
 

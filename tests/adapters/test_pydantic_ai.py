@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, CallDeferred, DeferredToolRequests
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
@@ -60,6 +60,15 @@ class TestPydanticAI(AsyncProof):
         return play
 
 
+@pytest.mark.parametrize("odd", [{"ctx": 1}, {"self": 1, "args": 2}, {"set": [None]}, {"set": 7}])
+def test_arguments_that_no_schema_allows_are_refused_and_end_no_run(odd: dict[str, Any]) -> None:
+    with Board.open("memory:") as board:
+        script = Script([[("todo", odd)], "Which way, ada?"])
+        agent = Agent(FunctionModel(script), capabilities=[Punchlist(board, project="/p")])
+        assert agent.run_sync("go").output == "Which way, ada?"
+    assert "Nothing changed" in script.requests[1]
+
+
 def test_a_summary_loses_no_open_item(tmp_path: Path) -> None:
     def summarise(messages: list[ModelMessage]) -> list[ModelMessage]:
         if len(messages) < 6:
@@ -83,6 +92,20 @@ def test_an_agent_that_may_not_retry_is_let_stop(tmp_path: Path) -> None:
         script = Script([[("todo", {"set": ["Fix it"]})], "Done."])
         agent = Agent(FunctionModel(script), capabilities=[Punchlist(board, project="/p")], retries=0)
         assert agent.run_sync("go").output == "Done."
+
+
+def test_a_tool_that_defers_its_call_has_not_failed(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db") as board:
+        script = Script([[("deploy", {})]])
+        layer = Punchlist(board, project="/p")
+        agent = Agent(FunctionModel(script), capabilities=[layer], output_type=[str, DeferredToolRequests])
+
+        @agent.tool_plain
+        def deploy() -> str:
+            raise CallDeferred
+
+        assert isinstance(agent.run_sync("go").output, DeferredToolRequests)
+        assert [event.kind for event in board.events() if event.kind.startswith("tool.")] == ["tool.started"]
 
 
 def test_a_streamed_run_is_asked_about_its_stop_once(tmp_path: Path) -> None:

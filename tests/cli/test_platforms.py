@@ -115,3 +115,8 @@ def test_windows_gets_one_sentence_and_no_traceback(tmp_path: Path, start: str) 
     done = run(tmp_path, f"import sys; sys.modules['fcntl'] = None; {start}", "now")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "punchlist: Punchlist runs on Linux and macOS; on Windows, use WSL.\n"
+
+
+def test_a_program_on_windows_is_told_so_where_it_imports_the_library(tmp_path: Path) -> None:
+    done = run(tmp_path, "import sys; sys.modules['fcntl'] = None; from punchlist import Board")
+    assert done.stderr.endswith("\nImportError: Punchlist runs on Linux and macOS; on Windows, use WSL.\n")

@@ -76,6 +76,46 @@ def test_a_call_that_the_host_drops_does_not_hold_up_those_after_it(
     assert not conversation.call("todo", {"add": ["First, late"]}, "c1").is_error
 
 
+def test_a_server_may_number_the_calls_of_each_message_from_0(tmp_path: Path) -> None:
+    items: list[str] = []
+    for process in range(2):
+        with Board.open(tmp_path / "board.db") as board:
+            conversation = Conversation(board, "s", project="/p")
+            for message in range(2):
+                conversation.model_answered(["todo"], ["todo:0"])
+                adding = {"add": [f"Item {process}.{message}"]}
+                first = conversation.call("todo", adding, "todo:0")
+                assert conversation.call("todo", adding, "todo:0") == first, "a retry is applied once"
+            items = [item.content for item in conversation.todos.items]
+    assert items == ["Item 0.0", "Item 0.1", "Item 1.0", "Item 1.1"]
+
+
+def test_a_look_is_not_answered_from_an_earlier_message_under_the_same_id(conversation: Conversation) -> None:
+    for item in ("First", "Second"):
+        conversation.model_answered(["todo", "todo"], ["todo:0", "todo:1"])
+        conversation.call("todo", {"add": [item]}, "todo:0")
+        assert item in conversation.call("todo", {}, "todo:1").text
+
+
+def test_each_call_of_another_tool_is_reported_under_an_id_that_a_server_uses_again(conversation: Conversation) -> None:
+    for result in ("1 failed in 0.1s", "1 passed in 0.1s", "1 passed in 0.1s"):
+        conversation.model_answered(["bash"], ["bash:0"])
+        with conversation.tool("bash:0", "bash", {"command": "pytest -q"}) as outcome:
+            outcome.result = result
+    board = conversation.agent.board
+    assert [event.kind for event in board.events()].count("tool.finished") == 3
+    assert board.report(session="s").state == "green"
+
+
+def test_a_call_that_ends_after_the_next_answer_ends_under_its_own_id(conversation: Conversation) -> None:
+    conversation.model_answered(["bash"], ["c1"])
+    with conversation.tool("c1", "bash", {"command": "pytest -q"}) as outcome:
+        conversation.model_answered()
+        outcome.result = "1 passed in 0.1s"
+    ended = [event for event in conversation.agent.board.events() if event.kind == "tool.finished"]
+    assert [event.data["call_id"] for event in ended] == ["c1"]
+
+
 def test_a_stop_with_work_open_is_asked_about_once(conversation: Conversation) -> None:
     conversation.person_spoke("go")
     conversation.model_answered(["todo"], ["c1"])
@@ -124,6 +164,20 @@ def test_open_work_is_told_as_long_as_a_summarised_history_lacks_our_calls(
         assert "Fix it" not in told
         conversation.model_answered()
     assert conversation.for_request([start, SHAPES[shape]]) == []
+
+
+def test_open_work_is_told_once_after_a_summary_that_kept_a_call_of_ours(conversation: Conversation) -> None:
+    conversation.for_request([])
+    conversation.model_answered(["todo"], ["c1"])
+    conversation.call("todo", {"set": ["Fix it", "Ship it", "Tell ada"]}, "c1")
+    for _ in range(2):
+        assert conversation.for_request([*MODEL, *MODEL]) == []
+        conversation.model_answered()
+    short = [{"role": "user", "content": "Summary: …"}, *MODEL]
+    for _ in range(2):  # the second one is built again, because no model answered
+        assert "Tell ada" in texts(conversation.for_request(short))
+    conversation.model_answered()
+    assert conversation.for_request([*short, *MODEL]) == []
 
 
 def test_a_loop_that_shows_no_messages_is_told_of_a_summary_by_its_host_once(conversation: Conversation) -> None:
@@ -218,6 +272,20 @@ def test_async_code_has_the_same_names() -> None:
             await talk.compacted()
             assert "Item 3" in texts(await talk.for_request([]))
             assert "still open" in (await talk.keep_going("Done.") or "")
+
+    asyncio.run(converse())
+
+
+def test_a_board_that_is_closed_is_no_fault_of_an_async_loop() -> None:
+    async def converse() -> None:
+        board = await aio.Board.open("memory:")
+        talk = aio.Conversation(board, "s", project="/p")
+        await board.close()
+        assert await talk.for_request([]) == []
+        async with talk.tool("c1", "bash", {"command": "ls"}) as outcome:
+            outcome.exit_code = 0
+        assert (await talk.call("todo", {"set": ["Fix it"]}, "c2")).is_error
+        assert await talk.keep_going("Done.") is None
 
     asyncio.run(converse())
 

@@ -5,6 +5,7 @@ agent = create_agent(model, tools, middleware=[punchlist.adapters.langchain.Punc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
 from typing import Any, Final
@@ -64,9 +65,24 @@ class Conversations:
         session = str(id)
         if not session.strip() or not session.isprintable() or len(session) > _LONGEST:
             session = blake2b(session.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        return self._keep(session, lambda: aio.Conversation(self._board, session, **self._options))
+
+    def find_child(self, parent: aio.Conversation, name: str, id: str) -> aio.Conversation:
+        """Return the conversation of a child agent; where it cannot be spawned, that of its parent."""
+
+        def spawn() -> aio.Conversation:
+            agent = parent.agent.synchronous.spawn(name, id=id)
+            return aio.Conversation(self._board, agent=aio.Agent(self._board, agent))
+
+        try:
+            return self._keep(f"{parent.agent.session}\n{id}", spawn)
+        except Exception:  # the store cannot be written
+            return parent
+
+    def _keep(self, key: str, make: Callable[[], aio.Conversation]) -> aio.Conversation:
+        made = self._known.get(key) or make()  # without the lock: it may reach the store
         with self._lock:
-            found = self._known.pop(session, None) or aio.Conversation(self._board, session, **self._options)
-            self._known[session] = found
+            self._known[key] = found = self._known.pop(key, made)
             if len(self._known) > _MOST:  # all that is lost is which texts a request was given that nobody answered
                 del self._known[next(iter(self._known))]
             return found

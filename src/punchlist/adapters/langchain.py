@@ -6,7 +6,8 @@ Texts for the model stand at the tail of one request and never enter the state. 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NotRequired
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from punchlist import aio
@@ -57,7 +59,9 @@ class Punchlist(AgentMiddleware[Any, Any, Any]):
         self.tools = [self._make_tool(tool) for tool in found]
 
     def _talk(self, state: Mapping[str, Any]) -> aio.Conversation:
-        return self._conversations.find(self._session or _thread() or state.get("punchlist_session") or "langchain")
+        session = self._session or _thread() or state.get("punchlist_session") or "langchain"
+        talk, subagent = self._conversations.find(session), _find_subagent()
+        return talk if subagent is None else self._conversations.find_child(talk, *subagent)
 
     # Our tool.
 
@@ -125,21 +129,36 @@ class Punchlist(AgentMiddleware[Any, Any, Any]):
     # The calls of other tools.
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        with self._talk(request.state).synchronous.tool(*_read_call(request)) as outcome:
+        with self._talk(request.state).synchronous.tool(*_read_call(request)) as outcome, _mark_waiting(outcome):
             return _describe(outcome, handler(request))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         async with self._talk(request.state).tool(*_read_call(request)) as outcome:
-            return _describe(outcome, await handler(request))
+            with _mark_waiting(outcome):
+                return _describe(outcome, await handler(request))
+
+
+def _config() -> Mapping[str, Any]:
+    try:
+        return get_config()
+    except RuntimeError:  # outside of a graph
+        return {}
 
 
 def _thread() -> str | None:
-    try:
-        config = get_config()
-    except RuntimeError:  # outside of a graph
-        return None
-    thread = config.get("configurable", {}).get("thread_id")
+    thread = _config().get("configurable", {}).get("thread_id")
     return None if thread is None else str(thread)
+
+
+def _find_subagent() -> tuple[str, str] | None:
+    """Return name and id of the agent that runs in a call of a tool of another one, as `task` of deepagents starts it.
+
+    An agent that is a node of a larger graph is none: its namespace is another one in each run.
+    """
+    *graphs, _ = _config().get("configurable", {}).get("checkpoint_ns", "").split("|")
+    if not any(graph.startswith("tools:") for graph in graphs):
+        return None
+    return _config().get("metadata", {}).get("lc_agent_name") or "subagent", "|".join(graphs)
 
 
 def _name_call(messages: Sequence[Any], id: str | None) -> str | None:
@@ -167,6 +186,16 @@ def _list_calls(response: Any) -> tuple[list[str], list[str | None]]:
 def _describe_todos(todos: TodoList) -> Todos:
     found = shown_items(todos, DIALECT.policy)
     return [{"content": item.content, "status": status.value} for item, status in found]
+
+
+@contextmanager
+def _mark_waiting(outcome: Outcome) -> Generator[None]:
+    """Note that a tool interrupts the graph for a person: it is called again with the answer."""
+    try:
+        yield
+    except GraphBubbleUp:
+        outcome.is_waiting = True
+        raise
 
 
 def _describe(outcome: Outcome, result: Any) -> Any:

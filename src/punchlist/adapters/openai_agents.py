@@ -48,6 +48,8 @@ async def run(
     await seat.main.person_spoke(prompt if isinstance(prompt, str) else "")
     while True:
         result = await Runner.run(start, prompt, **options)
+        if result.interruptions:  # calls that wait for a person
+            return result
         last = result.last_agent
         more = await (await seat.find(last)).keep_going(str(result.final_output))
         if more is None:
@@ -87,7 +89,6 @@ class _Run(RunHooks[Any]):
         self._talks = {agent.name: main}
         self._hooks = RunHooks[Any]() if hooks is None else hooks
         self._is_remote = is_remote
-        self._calls: dict[str, Outcome] = {}
 
     async def find(self, agent: Any) -> aio.Conversation:
         """Return the conversation of an agent of this run: that of a child, where it took over."""

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_ai import ModelRetry, RunContext
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 from pydantic_ai.tools import Tool
@@ -55,7 +55,7 @@ class Punchlist(AbstractCapability[Any]):
         return FunctionToolset([self._make_tool(tool) for tool in self._conversations.tools])
 
     def _make_tool(self, tool: OurTool) -> Tool[Any]:
-        async def call(ctx: RunContext[Any], **args: Any) -> str:
+        async def call(ctx: RunContext[Any], /, **args: Any) -> str:
             # Not `ModelRetry` for an error: that is counted, and then ends the run.
             return (await self.talk.call(tool.name, args, ctx.tool_call_id)).text
 
@@ -93,7 +93,11 @@ class Punchlist(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Any, handler: Any
     ) -> Any:
         async with self.talk.tool(call.tool_call_id, call.tool_name, args) as outcome:
-            outcome.result = result = await handler(args)
+            try:
+                outcome.result = result = await handler(args)
+            except (ApprovalRequired, CallDeferred):
+                outcome.is_waiting = True
+                raise
         return result
 
 

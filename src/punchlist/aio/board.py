@@ -303,7 +303,12 @@ class Conversation:
         self.synchronous = SyncConversation(board.synchronous, session, agent=_unwrap(agent), **options)
         self.agent = Agent(board, self.synchronous.agent)
         self.own = self.synchronous.own
-        self._run = board.on_a_thread
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await self.agent.board.on_a_thread(work, *args, **kwargs)
+        except StoreClosed:  # no fault of the board reaches the loop: the step answers without it
+            return work(*args, **kwargs)
 
     async def spawn(self, name: str, *, label: str | None = None, id: str | None = None) -> Conversation:
         """Return the conversation of a child agent; the same `id` finds it again."""

@@ -10,7 +10,6 @@ because a write to a file costs as much as one to the list.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import sys
@@ -27,6 +26,11 @@ from typing import NamedTuple
 
 from punchlist.errors import StoreBusy
 from punchlist.store.files import open_own_file
+
+try:
+    import fcntl
+except ImportError as error:
+    raise ImportError("Punchlist runs on Linux and macOS; on Windows, use WSL.") from error
 
 _TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
 _MOST_IN_A_ROW = 2
