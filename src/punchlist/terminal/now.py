@@ -348,7 +348,7 @@ def key_of(subject: Subject) -> SubjectKey:
     if isinstance(subject, PersonWait):
         return ("wait", *subject.key)
     if isinstance(subject, brief_groups.BriefRow):
-        return ("session", subject.project, subject.session, subject.agent)
+        return ("session", subject.project, subject.session, subject.list, subject.agent)
     return ("agent", subject.host, subject.session, subject.agent)
 
 

@@ -13,7 +13,7 @@ from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.core.report import Brief
 from punchlist.logs.programs import is_found
 from punchlist.reports.work_reports import LoadedBrief
-from punchlist.server.pages.rendering import Values, element_id, session_path, subject_path
+from punchlist.server.pages.rendering import Values, element_id, list_path, session_path, subject_path
 from punchlist.terminal.brief import done_words, git_words
 from punchlist.terminal.reports import work_words
 from punchlist.views.brief_groups import BriefRow, JoinedRow, RowOwner, join_rows, split_name
@@ -150,10 +150,10 @@ def _make_row(joined: JoinedRow) -> HomeRow:
         label, text = "", joined.sentence
     return HomeRow(
         of=row,
-        id=element_id(wait or ("row", row.session, row.project, row.agent)),
+        id=element_id(wait or ("row", row.session, row.list, row.project, row.agent)),
         mark=mark,
         word=word,
-        path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
+        path=_find_path(row, wait),
         owner=split_name(row.name),
         label=label,
         text=text,
@@ -161,6 +161,14 @@ def _make_row(joined: JoinedRow) -> HomeRow:
         wait=wait,
         agent=joined.agent,
     )
+
+
+def _find_path(row: BriefRow, wait: PersonWait | None) -> str:
+    if row.session:
+        return session_path(row.session)
+    if wait is not None:
+        return subject_path(wait)
+    return list_path(row.list) if row.list else "/tasks"
 
 
 def _find(rows: Iterable[HomeRow], words: str) -> list[HomeRow]:
