@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tools.draw_screens import write_agents
+from tools.draw_screens import write_agents, write_tasks
 from tools.night import EVENING, SESSIONS, write_night
 
 from punchlist.board import Board
@@ -86,6 +86,13 @@ def test_night_of_a_crowd_says_how_many_more_sessions_there_are(
 ) -> None:
     write_agents(board, clock, 60)
     assert "40 lanes, 20 more sessions not drawn" in " ".join(browser.get("/").text.split())
+
+
+def test_each_link_of_home_leads_to_a_page(browser: httpx.Client, board: Board, clock: FakeClock) -> None:
+    write_night(board, clock)
+    write_tasks(board, clock)
+    for path in set(re.findall(r'<a [^>]*href="(/[^"#]*)', browser.get("/").text)):
+        assert browser.get(unescape(path)).status_code == 200, path
 
 
 def test_names_of_subagents_are_links_to_their_lists(browser: httpx.Client, board: Board) -> None:
