@@ -119,3 +119,11 @@ def test_errors_in_a_browser_show_commands_as_code(running: Running) -> None:
     assert page.status_code == 401
     assert "<code>punchlist serve --status</code> shows the link" in page.text
     assert "wrong<b>" not in page.text
+
+
+def test_page_of_a_problem_has_one_sentence_and_nothing_that_needs_its_script(browser: httpx.Client) -> None:
+    for path in ("/nowhere", "/sessions/nothing"):
+        page = browser.get(path)
+        assert page.status_code == 404
+        assert not re.search(r'<script|method="post"|data-opens', page.text)
+    assert "<p>Nothing is at this address.</p>" in browser.get("/nowhere").text
