@@ -153,3 +153,12 @@ def test_a_command_of_the_brief_is_pasted_as_it_stands(board: Board) -> None:
         "punchlist answer task-1 --list archive",
         "punchlist answer 1 --session s1",
     }
+
+
+def test_each_flow_that_waits_has_its_own_row(board: Board) -> None:
+    for goal in ("Sort the inbox", "Pay the bills"):
+        flow = board.flows(by="ada").create_mirrored("kate/mail", goal)
+        board.flows(by="ada").set_waiting(flow.id, {"kind": "manual"})
+    groups, _ = look(board)
+    assert [row.name for row in groups.do_now] == ["flows", "flows"]
+    assert [row.sentence.partition(": ")[2] for row in groups.do_now] == ["Sort the inbox", "Pay the bills"]

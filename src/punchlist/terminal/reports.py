@@ -80,7 +80,9 @@ def _wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
 
 
 def name_task_list(name: str) -> str:
-    """Return a list of tasks as people say it: the project's own by the project's folder."""
+    """Return a list of tasks as people say it: the project's own by the project's folder. A flow has no list."""
+    if not name:
+        return "flows"
     kind, _, rest = name.partition(":")
     return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 

@@ -276,7 +276,7 @@ class _Sorter:
             owner = _name_worker(wait.list, wait.agent)._replace(project=wait.project)
         elif owner is None:
             name = name_session(wait.project, wait.session, wait.agent, wait.host, alike=self._alike)
-            owner = _Owner(wait.project, wait.session, wait.agent, name)
+            owner = _Owner(wait.project, wait.session, wait.agent, name or "flows")
         action = find_next_command(wait, self._waits, self._alike)
         row = _make_row(owner, wait.kind, f"{said}{more}", action, wait.since, is_lasting=True)
         return replace(row, wait=wait.key)
