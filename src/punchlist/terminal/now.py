@@ -28,7 +28,7 @@ from punchlist.terminal.spans import (
     pad,
     safe_line,
 )
-from punchlist.text import for_terminal, width
+from punchlist.text import for_terminal, graphemes, width
 from punchlist.views import brief_groups
 from punchlist.views.findings import count_words, format_moment, span
 from punchlist.views.grades import Reasons, check_words
@@ -442,12 +442,19 @@ def _prompt_lines(frame: TopFrame, display: Display, columns: int, most: int) ->
         above = [(Span(f" {part}", "bold"),) for part in parts[: most - 1]]
         label = (Span(" > ", "accent"),)
     label = cut(label, columns // 2, display.glyphs)
-    typed = safe_line(frame.typed)
-    # Of a long answer the end is shown, where the person types.
-    while cells((Span(typed),)) > columns - cells(label) - 1:
-        typed = typed[1:]
     cursor = Span("_" if display.glyphs is ASCII else "▏", "accent")
-    return [*above, (*label, Span(typed), cursor)]
+    return [*above, (*label, Span(_find_end(safe_line(frame.typed), columns - cells(label) - 1)), cursor)]
+
+
+def _find_end(typed: str, room: int) -> str:
+    """Return the end of an answer that has room: the person types there."""
+    place = len(typed)
+    for cluster in reversed(list(graphemes(typed))):
+        room -= width(cluster)
+        if room < 0:
+            break
+        place -= len(cluster)
+    return typed[place:]
 
 
 # Agents, and with room to spare their lists.
