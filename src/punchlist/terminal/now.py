@@ -27,6 +27,7 @@ from punchlist.terminal.spans import (
     pack,
     pad,
     safe_line,
+    safe_sentence,
 )
 from punchlist.text import for_terminal, graphemes, width
 from punchlist.views import brief_groups
@@ -67,7 +68,6 @@ _MARKS: Final[dict[str, tuple[str, str, Style]]] = {
 }
 """The mark of a row by its kind, in Unicode and in ASCII, and its style."""
 
-_QUOTES: Final = (ord("“"), ord("”"))
 _WAITING: Final = ("◆", "!", "warning")
 _LOOKING: Final = ("?", "?", "bad")
 _NOTHING: Final = assemble_brief((), (), (), (), after=0, until=0)
@@ -168,7 +168,7 @@ def _say(joined: brief_groups.JoinedRow, style: Style, glyphs: Glyphs) -> Span:
     """Return the sentence of a row: that an item looks done, or what the brief says."""
     wait, agent = joined.wait, joined.agent
     if wait is not None:
-        return Span(safe_line(joined.sentence).translate(dict(zip(_QUOTES, glyphs.quotes, strict=True))))
+        return Span(safe_sentence(joined.sentence, glyphs))
     if agent is not None and agent.offer is not None:
         return Span(safe_line(describe_offer(agent.offer)), "good")
     check = f" (check: {agent.focus_check})" if agent and agent.focus_check and joined.of.kind == "work" else ""
