@@ -104,6 +104,16 @@ def test_names_of_subagents_are_links_to_their_lists(browser: httpx.Client, boar
     assert f'id="{element}"' in browser.get(path).text
 
 
+def test_subagents_that_are_not_named_are_counted(browser: httpx.Client, board: Board) -> None:
+    agent = board.agent("main", session="s1", project="/home/ada/api")
+    agent.call("todo", {"set": ["Look around"], "start": "1"})
+    for _ in range(5):
+        agent.spawn("explore").call("todo", {"set": ["Read"], "start": "1"})
+    page = browser.get("/").text
+    named = len(re.findall(r'<a class="who" href="[^"]*"><span>explore', page))
+    assert f"<span>and {5 - named} more</span>" in page
+
+
 def test_page_of_an_ended_session_names_its_agent_and_is_only_read(
     browser: httpx.Client, board: Board, clock: FakeClock
 ) -> None:
