@@ -73,6 +73,18 @@ def test_night_has_a_lane_per_session_and_a_link_for_each_check(
     assert "02:00 ended" in site
 
 
+def test_agents_of_one_session_have_one_lane(browser: httpx.Client, board: Board) -> None:
+    for name in ("builder", "tester"):
+        agent = board.agent(name, session="s1", project="/home/ada/api")
+        agent.call("todo", {"set": ["Look around"], "start": "1"})
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "40 passed", exit_code=0)
+    page = browser.get("/").text
+    assert page.count('<li class="row"') == 2
+    assert page.count('<div class="track">') == 1
+    assert "not drawn" not in page
+
+
 @pytest.mark.parametrize(("number", "lanes"), [(1, 1), (40, 40), (41, 40)])
 def test_night_has_40_lanes_at_most(
     browser: httpx.Client, board: Board, clock: FakeClock, number: int, lanes: int

@@ -271,7 +271,6 @@ def test_a_change_is_placed_in_its_step_and_the_title_is_no_place() -> None:
     ]
 
 
-
 def test_approval_says_what_happens_next(browser: httpx.Client, board: Board) -> None:
     agent = begin(board, "s1", name="claude")
     agent.enter_plan_mode()
