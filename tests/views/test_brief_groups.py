@@ -162,3 +162,16 @@ def test_each_flow_that_waits_has_its_own_row(board: Board) -> None:
     groups, _ = look(board)
     assert [row.name for row in groups.do_now] == ["flows", "flows"]
     assert [row.sentence.partition(": ")[2] for row in groups.do_now] == ["Sort the inbox", "Pay the bills"]
+
+
+def test_a_question_of_an_agent_that_finished_is_not_told_in_the_name_of_another(board: Board) -> None:
+    ask(board, "s1", "Staging?", agent="codex").finished()
+    for name in ("main", "builder"):
+        board.agent(name, session="s1", project="/home/ada/web").propose_plan(f"# Plan of {name}")
+    roster, (groups, _) = load_roster(board, who="ada", present=()), look(board)
+    assert {(row.agent, row.kind) for row in groups.do_now} == {
+        ("codex", "question"),
+        ("main", "plan"),
+        ("builder", "plan"),
+    }
+    assert count_to_do(roster) == 3

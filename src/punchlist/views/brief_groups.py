@@ -274,7 +274,7 @@ class _Sorter:
         owner = self._seen.get((wait.session, wait.agent)) or self._owners.get(wait.session)
         if owner is None and wait.list and not wait.session:
             owner = _name_worker(wait.list, wait.agent)._replace(project=wait.project)
-        elif owner is None:
+        elif owner is None or owner.agent != wait.agent:
             name = name_session(wait.project, wait.session, wait.agent, wait.host, alike=self._alike)
             owner = _Owner(wait.project, wait.session, wait.agent, name or "flows")
         action = find_next_command(wait, self._waits, self._alike)
