@@ -487,3 +487,13 @@ def test_where_nothing_can_be_drawn_it_says_what_works(run: Run) -> None:
     ran = run("top")
     assert (ran.code, ran.out) == (2, "")
     assert "`punchlist now`" in ran.err
+
+
+def test_a_row_of_tasks_says_how_to_see_them_and_refuses_what_changes_a_list(board: Board) -> None:
+    tasks = board.tasks("archive", by="w1")
+    tasks.fail(tasks.create("Copy it").id, "no disk")
+    with top(160) as terminal:
+        assert "archive · tasks" in chosen(terminal.wait_for("1 to look at first"))
+        terminal.wait_for("`punchlist tasks --list archive` shows")
+        terminal.press("d")
+        terminal.wait_for("This task belongs to no agent's list.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tools.draw_screens import write_agents
+from tools.draw_screens import write_agents, write_tasks
 from tools.night import EVENING, SESSIONS, write_night
 
 from punchlist.board import Board
@@ -73,6 +73,18 @@ def test_night_has_a_lane_per_session_and_a_link_for_each_check(
     assert "02:00 ended" in site
 
 
+def test_agents_of_one_session_have_one_lane(browser: httpx.Client, board: Board) -> None:
+    for name in ("builder", "tester"):
+        agent = board.agent(name, session="s1", project="/home/ada/api")
+        agent.call("todo", {"set": ["Look around"], "start": "1"})
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "40 passed", exit_code=0)
+    page = browser.get("/").text
+    assert page.count('<li class="row"') == 2
+    assert page.count('<div class="track">') == 1
+    assert "not drawn" not in page
+
+
 @pytest.mark.parametrize(("number", "lanes"), [(1, 1), (40, 40), (41, 40)])
 def test_night_has_40_lanes_at_most(
     browser: httpx.Client, board: Board, clock: FakeClock, number: int, lanes: int
@@ -88,6 +100,13 @@ def test_night_of_a_crowd_says_how_many_more_sessions_there_are(
     assert "40 lanes, 20 more sessions not drawn" in " ".join(browser.get("/").text.split())
 
 
+def test_each_link_of_home_leads_to_a_page(browser: httpx.Client, board: Board, clock: FakeClock) -> None:
+    write_night(board, clock)
+    write_tasks(board, clock)
+    for path in set(re.findall(r'<a [^>]*href="(/[^"#]*)', browser.get("/").text)):
+        assert browser.get(unescape(path)).status_code == 200, path
+
+
 def test_names_of_subagents_are_links_to_their_lists(browser: httpx.Client, board: Board) -> None:
     agent = board.agent("main", session="s1", project="/home/ada/api")
     agent.call("todo", {"set": ["Look around"], "start": "1"})
@@ -95,6 +114,16 @@ def test_names_of_subagents_are_links_to_their_lists(browser: httpx.Client, boar
     (link,) = re.findall(r'<a class="who" href="([^"]*)"><span>explore</span>', browser.get("/").text)
     path, _, element = link.partition("#")
     assert f'id="{element}"' in browser.get(path).text
+
+
+def test_subagents_that_are_not_named_are_counted(browser: httpx.Client, board: Board) -> None:
+    agent = board.agent("main", session="s1", project="/home/ada/api")
+    agent.call("todo", {"set": ["Look around"], "start": "1"})
+    for _ in range(5):
+        agent.spawn("explore").call("todo", {"set": ["Read"], "start": "1"})
+    page = browser.get("/").text
+    named = len(re.findall(r'<a class="who" href="[^"]*"><span>explore', page))
+    assert f"<span>and {5 - named} more</span>" in page
 
 
 def test_page_of_an_ended_session_names_its_agent_and_is_only_read(
@@ -112,3 +141,11 @@ def test_errors_in_a_browser_show_commands_as_code(running: Running) -> None:
     assert page.status_code == 401
     assert "<code>punchlist serve --status</code> shows the link" in page.text
     assert "wrong<b>" not in page.text
+
+
+def test_page_of_a_problem_has_one_sentence_and_nothing_that_needs_its_script(browser: httpx.Client) -> None:
+    for path in ("/nowhere", "/sessions/nothing"):
+        page = browser.get(path)
+        assert page.status_code == 404
+        assert not re.search(r'<script|method="post"|data-opens', page.text)
+    assert "<p>Nothing is at this address.</p>" in browser.get("/nowhere").text

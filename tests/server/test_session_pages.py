@@ -261,6 +261,16 @@ def test_markup_without_words_is_no_change_of_a_plan() -> None:
     assert changed == [[("ins", "Steps")], [("ins", "make")], [("ins", "| a | b |")]]
 
 
+def test_a_change_is_placed_in_its_step_and_the_title_is_no_place() -> None:
+    before = "# Move\n\nWe go soon.\n\n1. Pack\n2. Drive\n\n## Later\n\nWe rest."
+    after = "# Move\n\nWe go now.\n\n1. Pack\n2. Drive\n\n   - slowly\n\n## Later\n\nWe rest well."
+    assert [(change.place, change.kind) for change in compare(before, after)] == [
+        ("", "changed"),
+        ("Step 2", "new"),
+        ("Later", "changed"),
+    ]
+
+
 def test_approval_says_what_happens_next(browser: httpx.Client, board: Board) -> None:
     agent = begin(board, "s1", name="claude")
     agent.enter_plan_mode()

@@ -12,7 +12,7 @@ from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import load_brief
 from punchlist.terminal.brief import TITLES, brief_lines
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import UNICODE, plain
+from punchlist.terminal.spans import ASCII, UNICODE, plain
 from punchlist.testing import FakeClock
 from punchlist.text import width
 from punchlist.views.brief_groups import group_sessions
@@ -64,10 +64,12 @@ def test_the_morning_after_a_night_of_seven_projects() -> None:
         "ended": [],
     }
     assert [(one.project, one.changes) for one in loaded.groups.not_checked] == [("/home/ada/docs", 7)]
-    for columns in (0, 60, 80, 120):
+    for columns in (0, 60, 80, 120, 300):
         lines = brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE, columns)
         shown = [plain(line) for line in lines if not plain(line).strip().startswith("punchlist ")]
-        assert not columns or max(map(width, shown)) <= columns
+        assert not columns or max(map(width, shown)) <= min(columns, 120)
+    ascii_lines = brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, ASCII, 120)
+    assert all(plain(line).isascii() for line in ascii_lines)
 
 
 def test_a_long_id_that_a_person_chose_is_cut_in_the_name_and_whole_in_the_command() -> None:

@@ -71,3 +71,13 @@ def test_checks_are_said_as_in_the_rows_under_a_prompt(state: str, check: str, c
 def test_the_rows_under_a_prompt_say_of_a_full_bar_that_no_test_ran() -> None:
     first, *_ = render_rows({"done": 3, "total": 3}, now=0, columns=80, glyphs=UNICODE)
     assert "".join(text for text, _ in first) == "━━━ 3/3 · no test ran yet"
+
+
+@pytest.mark.parametrize("sign", ["a", "日", "👨‍👩‍👧", "x\u0301"])
+def test_the_end_of_a_long_answer_is_shown_in_whole_signs(sign: str) -> None:
+    frame = TopFrame(rows=TopRows(), now=EVENING, prompt="Answer:", typed=sign * 2_000)
+    line = top_lines(frame, Display(columns=80), 24)[-1]
+    shown = plain(line).removeprefix(" Answer: ").removesuffix("▏")
+    assert shown
+    assert shown.replace(sign, "") == ""
+    assert 78 < cells(line) <= 80

@@ -8,7 +8,7 @@ from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import load_brief
 from punchlist.terminal.now import now_lines
 from punchlist.terminal.spans import Display, plain_text
-from punchlist.views.brief_groups import BriefGroups, JoinedRow, join_rows, split_name
+from punchlist.views.brief_groups import BriefGroups, JoinedRow, count_to_do, join_rows, split_name
 
 ALIKE = ("11111111-2222-4333-8444-555555aaaaaa", "21111111-2222-4333-8444-555555aaaaaa")
 BY_CLOCK = ("d0c4a68e-e34f-11f1-bff7-02fc00000001", "d0c4a76a-e34f-11f1-bff7-02fc00000001")
@@ -116,3 +116,62 @@ def test_a_project_with_a_dot_in_its_name_is_one_part_of_the_name(board: Board) 
     ask(board, "s1", "Staging?", project="/home/ada/a · b")
     (row,) = look(board)[0].do_now
     assert split_name(row.name) == ("a·b", "main", "s1")
+
+
+def test_each_list_of_tasks_has_its_own_row_and_hides_no_other(board: Board) -> None:
+    for name in ("archive", "release"):
+        tasks = board.tasks(name, by="w1")
+        tasks.wait(tasks.create("Approve it").id)
+        tasks.fail(tasks.create("Copy it").id, "no disk")
+        tasks.claim("w1", id=tasks.create("Index it").id)
+    roster, (groups, _) = load_roster(board, who="ada", present=()), look(board)
+    assert [row.name for row in groups.do_now] == ["archive · tasks", "release · tasks"]
+    assert [row.name for row in groups.look_first] == ["archive · tasks", "release · tasks"]
+    assert [(row.name, row.sentence) for row in groups.at_work] == [
+        ("archive · w1", "Index it"),
+        ("release · w1", "Index it"),
+    ]
+    assert count_to_do(roster) == 2
+
+
+def test_a_task_that_waits_is_not_named_by_a_worker_on_another_list(board: Board) -> None:
+    done = board.tasks("archive", by="w1")
+    done.claim("w1", id=done.create("Copy it").id)
+    done.complete("1")
+    waiting = board.tasks("release", by="w1")
+    waiting.wait(waiting.create("Approve it").id)
+    (row,) = look(board)[0].do_now
+    assert (row.name, row.list) == ("release · tasks", "release")
+
+
+def test_a_command_of_the_brief_is_pasted_as_it_stands(board: Board) -> None:
+    tasks = board.tasks("archive")
+    tasks.wait(tasks.create("Approve it").id)
+    agent = board.agent("main", session="s1", project="/home/ada/web")
+    agent.call("todo", {"set": ["Deploy"], "block": {"1": "waits for ada"}})
+    assert {row.action for row in look(board)[0].do_now} == {
+        "punchlist answer task-1 --list archive",
+        "punchlist answer 1 --session s1",
+    }
+
+
+def test_each_flow_that_waits_has_its_own_row(board: Board) -> None:
+    for goal in ("Sort the inbox", "Pay the bills"):
+        flow = board.flows(by="ada").create_mirrored("kate/mail", goal)
+        board.flows(by="ada").set_waiting(flow.id, {"kind": "manual"})
+    groups, _ = look(board)
+    assert [row.name for row in groups.do_now] == ["flows", "flows"]
+    assert [row.sentence.partition(": ")[2] for row in groups.do_now] == ["Sort the inbox", "Pay the bills"]
+
+
+def test_a_question_of_an_agent_that_finished_is_not_told_in_the_name_of_another(board: Board) -> None:
+    ask(board, "s1", "Staging?", agent="codex").finished()
+    for name in ("main", "builder"):
+        board.agent(name, session="s1", project="/home/ada/web").propose_plan(f"# Plan of {name}")
+    roster, (groups, _) = load_roster(board, who="ada", present=()), look(board)
+    assert {(row.agent, row.kind) for row in groups.do_now} == {
+        ("codex", "question"),
+        ("main", "plan"),
+        ("builder", "plan"),
+    }
+    assert count_to_do(roster) == 3

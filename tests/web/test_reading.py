@@ -48,6 +48,8 @@ def life(board: Board, agent: Agent) -> None:
     for subject in ("Design the schema", "Write the importer", "Release"):
         tasks.create(subject, labels=["db"], blocked_by=[task.id for task in tasks.list()])
     tasks.claim("worker-1")
+    board.tasks("long", by="ada").create("Copy " + "the tables of the old store " * 12)
+    board.tasks("long", by="ada").claim("worker-2")
     planner = board.agent("main", session="plans", project="/projects/infra")
     planner.enter_plan_mode()
     planner.propose_plan("# Move\n\n1. Pack")

@@ -21,8 +21,8 @@ from punchlist.store import ListRow
 from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
 from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line, show_name
 from punchlist.views.grades import state_name
-from punchlist.views.list_owners import SessionNames, is_personal_list, load_names
-from punchlist.views.list_screen import load_list_screen
+from punchlist.views.list_owners import SessionNames, is_personal_list
+from punchlist.views.list_screen import ListScreen, load_list_screen
 
 _FRAME_SECONDS = 0.1
 _FEED = 40
@@ -50,11 +50,7 @@ def _show(options: Namespace) -> int:
     if options.follow:
         return _follow(options)
     with open_reader(options) as board:
-        settle_due_tasks(board)
-        where = None if options.session else find_folder(options)
-        screen = load_list_screen(
-            board, project=where, session=options.session, agent=options.agent, limit=options.limit
-        )
+        screen = _load(board, options)
         now = board.now()
     rows, states, helped = screen.rows, screen.states, screen.helped
     shown = _show_work(rows, screen.activities, helped)
@@ -83,18 +79,10 @@ def _show(options: Namespace) -> int:
     return 0
 
 
-def _find_lists(board: BoardReader, options: Namespace) -> list[ListRow]:
-    where = None if options.session else find_folder(options)
-    # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
-    most = 1000 if options.agent else options.limit
+def _load(board: BoardReader, options: Namespace) -> ListScreen:
     settle_due_tasks(board)
-    rows = board.work(project=where, session=options.session, limit=most)
-    return [row for row in rows if options.agent in (None, row.agent)][: options.limit]
-
-
-def _count_waits(board: BoardReader, options: Namespace) -> int:
-    waits = board.waits(project=None if options.session else find_folder(options), session=options.session)
-    return sum(options.agent in (None, wait.agent) for wait in waits)
+    where = None if options.session else find_folder(options)
+    return load_list_screen(board, project=where, session=options.session, agent=options.agent, limit=options.limit)
 
 
 def _follow(options: Namespace) -> int:
@@ -108,21 +96,20 @@ def _follow(options: Namespace) -> int:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
         tick, seen = 0, board.store.last_seq()
         feed: deque[Line] = deque(maxlen=_FEED)
-        rows, waits = _load_work(board, _find_lists(board, options)), _count_waits(board, options)
-        names = _load_names(board, rows)
+        lists = _load(board, options)
         while True:
-            now = board.now()
-            shown = [row for row in rows if row.todos.items]
-            caption = "".join(map(plain, waiting_lines(waits))) if shown else _describe_nothing(options)
+            now, names = board.now(), lists.names
+            shown = [row for row in _show_work(lists.rows, lists.activities, lists.helped) if row.todos.items]
+            caption = "".join(map(plain, waiting_lines(lists.waits))) if shown else _describe_nothing(options)
             clock = f"{now.astimezone():%H:%M:%S}"
-            notes = _describe_sessions(board, shown, names, screen.display.glyphs)
+            notes = _describe_sessions(shown, lists, screen.display.glyphs)
             frame = Frame(title, clock, caption, _name_programs(shown, names), list(feed), notes, tick, now=now)
             screen.draw(frame_lines(frame, screen.display, screen.height - 1))
             if board.store.wait(seen, _FRAME_SECONDS):
                 events = list(board.events(seen))
                 # After the events, so that the lists show all that those tell.
-                rows, waits = _load_work(board, _find_lists(board, options)), _count_waits(board, options)
-                names = _load_names(board, rows)
+                lists = _load(board, options)
+                names = lists.names
                 for event in find_news([event for event in events if event.session in names.known]):
                     session = event.session or ""
                     name = show_name(names.name(session), screen.display.glyphs) if len(names.known) > 1 else ""
@@ -134,30 +121,19 @@ def _follow(options: Namespace) -> int:
     return 0
 
 
-def _load_names(board: BoardReader, rows: Sequence[ListRow]) -> SessionNames:
-    return board.store.read(lambda tx: load_names(tx, [row.session for row in rows]))
-
-
 def _name_programs(rows: Sequence[ListRow], names: SessionNames) -> list[ListRow]:
     return [row._replace(agent=name_agent(row.agent, names.known[row.session][1])) for row in rows]
 
 
-def _describe_sessions(
-    board: BoardReader, rows: Sequence[ListRow], names: SessionNames, glyphs: Glyphs
-) -> dict[int, Line]:
-    states = board.store.read(lambda tx: {row.session: tx.session_state(row.session) for row in rows})
+def _describe_sessions(rows: Sequence[ListRow], lists: ListScreen, glyphs: Glyphs) -> dict[int, Line]:
     notes: dict[int, Line] = {}
     for row in rows:
-        words = [show_name(names.name(row.session, row.agent), glyphs), *([safe_line(row.label)] if row.label else [])]
-        dot, state = f" {glyphs.dot} ", states[row.session]
+        name = show_name(lists.names.name(row.session, row.agent), glyphs)
+        words = [name, *([safe_line(row.label)] if row.label else [])]
+        dot, state = f" {glyphs.dot} ", lists.states[row.session][0]
         first = (Span(state_name(state), STATES[state]), Span(dot, "dim")) if state != "idle" else ()
         notes[row.number] = (*first, Span(dot.join(words), "dim"))
     return notes
-
-
-def _load_work(board: BoardReader, rows: Sequence[ListRow]) -> list[ListRow]:
-    found = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
-    return _show_work(rows, [activity.state for activity in found], {})
 
 
 def _show_work(

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from shlex import quote
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -255,6 +256,8 @@ class Top:
             hint = "" if found is not None else "Its list is on its way from the server."
         elif isinstance(subject, AgentNow):
             hint = explain_unattached(subject)
+        elif isinstance(subject, BriefRow) and subject.list:
+            hint = f"`punchlist tasks --list {quote(subject.list)}` shows these tasks."
         text = ""
         if isinstance(subject, PersonWait):
             text = subject.text or subject.title
@@ -492,7 +495,8 @@ class Top:
             return place
         if isinstance(subject, AgentNow):
             raise EditRefused(problem=explain_unattached(subject))
-        raise EditRefused(problem=f"This {subject.kind} belongs to no agent's list.")
+        what = subject.kind if isinstance(subject, PersonWait) else "task"
+        raise EditRefused(problem=f"This {what} belongs to no agent's list.")
 
     def _add(self, place: TopPlace, text: str) -> str:
         def plan(todos: TodoList) -> Operation:

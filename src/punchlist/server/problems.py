@@ -100,7 +100,8 @@ def find_problem(error: Exception) -> ApiProblem:
             return ApiProblem(status, error.code, str(error), headers=headers)
         case HTTPException():
             code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("'", "")
-            return ApiProblem(error.status_code, code, error.detail, headers=error.headers)
+            detail = "Nothing is at this address." if error.status_code == 404 else error.detail
+            return ApiProblem(error.status_code, code, detail, headers=error.headers)
         case ClientDisconnect():  # within its body; nobody reads the response
             return ApiProblem(400, "client_left", "The client left before its request was complete.")
         case _:

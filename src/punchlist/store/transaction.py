@@ -179,10 +179,6 @@ class Transaction(UnitOfWork):
         """Return the sessions whose ids begin or end with a text."""
         return [session for (session,) in self.all("list_sessions_by_part", {"part": part, "limit": limit})]
 
-    def session_state(self, session: str) -> str:
-        """Return the state of a session by its checks: red, unchecked, green or idle."""
-        return self.value("find_session_state", (session,)) or "idle"
-
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""
         if session is not None:

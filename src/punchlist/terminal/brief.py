@@ -10,7 +10,7 @@ from punchlist.core.report import Brief
 from punchlist.settings.environment import project_of
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.reports import tally_words
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, cut, pack, safe_line, show_name
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, cut, pack, safe_line, safe_sentence, show_name
 from punchlist.text import fit, width
 from punchlist.views.brief_groups import BriefGroups, BriefRow, Group
 from punchlist.views.findings import count_words, format_moment, span
@@ -32,6 +32,9 @@ _MOST_LINES: Final = 3
 _NOTHING: Final = "nothing happened, and nothing waits on you; `punchlist now` shows who runs here"
 _LABEL: Final = 13
 _LONGEST_NAME: Final = 30
+_WIDEST: Final = 120
+"""Cells of a line: further away, a time is not read with its sentence."""
+
 _NARROW: Final = 76
 """On fewer columns the sentence is on a line of its own."""
 
@@ -51,6 +54,7 @@ def brief_lines(
     more: str = "punchlist report",
 ) -> Iterator[Line]:
     """Yield the lines of a brief; with `columns`, they fit into them, but for commands. `more` is the last one."""
+    columns = min(columns, _WIDEST)
     rows = [row for group in TITLES for row in getattr(groups, group)]
     names = {id(row): show_name(row.name, glyphs) for row in rows}
     room = min(_LONGEST_NAME, max(map(width, names.values()), default=0))
@@ -112,7 +116,7 @@ def _row_lines(
     is_narrow = bool(columns) and columns < _NARROW
     inset = " " * (2 if is_narrow else _LABEL + wide + 2)
     room = max(20, columns - len(inset) - (0 if is_narrow else width(at) + 2)) if columns else 0
-    said = list(pack([safe_line(row.sentence)], room, ""))
+    said = list(pack([safe_sentence(row.sentence, glyphs)], room, ""))
     if len(said) > _MOST_LINES:
         said[_MOST_LINES - 1 :] = [fit(" ".join(said[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
     project, dot, agent = name.partition(f" {glyphs.dot} ")

@@ -230,8 +230,10 @@ def board_lines(
         head = (Span(name, "bold"), *state, Span(f"{where}{dot}{when}", "dim"))
         yield display.cut(head)
         for depth, row in tree(members):
+            indent = 2 + 2 * depth
+            yield display.cut(_agent_head(row, display.glyphs, indent))
             others, why = helped.get(row.number, NOBODY), reasons.get(row.number, NO_REASONS)
-            yield from agent_lines(row, display, indent=2 + 2 * depth, ids=ids, helped=others, reasons=why)
+            yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=others, reasons=why)
 
 
 def state_spans(state: str, changes: int = 0, *, before: str) -> Line:
@@ -241,23 +243,13 @@ def state_spans(state: str, changes: int = 0, *, before: str) -> Line:
     return (Span(before, "dim"), Span(f"session {state_name(safe_line(state), changes)}", STATES.get(state, "plain")))
 
 
-def agent_lines(
-    row: ListRow,
-    display: Display,
-    *,
-    indent: int = 0,
-    ids: bool = False,
-    helped: Helped = NOBODY,
-    reasons: Mapping[str, str] = NO_REASONS,
-) -> Iterator[Line]:
-    """Yield an agent's `Items (done/total)`, or `Tasks`, and its rows."""
+def _agent_head(row: ListRow, glyphs: Glyphs, indent: int) -> Line:
+    """Return the line above an agent's rows: its name and `Items (done/total)`, or `Tasks`."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(safe_line(row.agent), "accent"))
     label = (Span(f" ({safe_line(row.label)})", "dim"),) if row.label else ()
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
-    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"{_noun(row)} ({done}/{total})", "bold"), *mode)
-    yield display.cut(head)
-    yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped, reasons=reasons)
+    return (*name, *label, Span(f" {glyphs.dash} "), Span(f"{_noun(row)} ({done}/{total})", "bold"), *mode)
 
 
 def with_tasks(row: ListRow) -> ListRow:

@@ -27,8 +27,9 @@ from punchlist.terminal.spans import (
     pack,
     pad,
     safe_line,
+    safe_sentence,
 )
-from punchlist.text import for_terminal, width
+from punchlist.text import for_terminal, graphemes, width
 from punchlist.views import brief_groups
 from punchlist.views.findings import count_words, format_moment, span
 from punchlist.views.grades import Reasons, check_words
@@ -67,7 +68,6 @@ _MARKS: Final[dict[str, tuple[str, str, Style]]] = {
 }
 """The mark of a row by its kind, in Unicode and in ASCII, and its style."""
 
-_QUOTES: Final = (ord("“"), ord("”"))
 _WAITING: Final = ("◆", "!", "warning")
 _LOOKING: Final = ("?", "?", "bad")
 _NOTHING: Final = assemble_brief((), (), (), (), after=0, until=0)
@@ -168,7 +168,7 @@ def _say(joined: brief_groups.JoinedRow, style: Style, glyphs: Glyphs) -> Span:
     """Return the sentence of a row: that an item looks done, or what the brief says."""
     wait, agent = joined.wait, joined.agent
     if wait is not None:
-        return Span(safe_line(joined.sentence).translate(dict(zip(_QUOTES, glyphs.quotes, strict=True))))
+        return Span(safe_sentence(joined.sentence, glyphs))
     if agent is not None and agent.offer is not None:
         return Span(safe_line(describe_offer(agent.offer)), "good")
     check = f" (check: {agent.focus_check})" if agent and agent.focus_check and joined.of.kind == "work" else ""
@@ -348,7 +348,7 @@ def key_of(subject: Subject) -> SubjectKey:
     if isinstance(subject, PersonWait):
         return ("wait", *subject.key)
     if isinstance(subject, brief_groups.BriefRow):
-        return ("session", subject.project, subject.session, subject.agent)
+        return ("session", subject.project, subject.session, subject.list, subject.agent)
     return ("agent", subject.host, subject.session, subject.agent)
 
 
@@ -442,12 +442,19 @@ def _prompt_lines(frame: TopFrame, display: Display, columns: int, most: int) ->
         above = [(Span(f" {part}", "bold"),) for part in parts[: most - 1]]
         label = (Span(" > ", "accent"),)
     label = cut(label, columns // 2, display.glyphs)
-    typed = safe_line(frame.typed)
-    # Of a long answer the end is shown, where the person types.
-    while cells((Span(typed),)) > columns - cells(label) - 1:
-        typed = typed[1:]
     cursor = Span("_" if display.glyphs is ASCII else "▏", "accent")
-    return [*above, (*label, Span(typed), cursor)]
+    return [*above, (*label, Span(_find_end(safe_line(frame.typed), columns - cells(label) - 1)), cursor)]
+
+
+def _find_end(typed: str, room: int) -> str:
+    """Return the end of an answer that has room: the person types there."""
+    place = len(typed)
+    for cluster in reversed(list(graphemes(typed))):
+        room -= width(cluster)
+        if room < 0:
+            break
+        place -= len(cluster)
+    return typed[place:]
 
 
 # Agents, and with room to spare their lists.

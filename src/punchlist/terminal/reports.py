@@ -1,6 +1,6 @@
-"""Render work reports as terminal lines and Markdown, briefs on one screen, and the cost of the layer as a table.
+"""Render work reports as terminal lines and Markdown, and the cost of the layer as a table.
 
-First the lines that reports and briefs begin with: sessions, Git, what waits on a person, what stopped or stalled.
+First the lines that a report begins with: sessions, Git, what waits on a person, what stopped or stalled.
 """
 
 import os
@@ -41,18 +41,13 @@ _MOST_LINES: Final = 3
 _MARGIN: Final = 4
 
 
-def first_lines(
-    sessions: Sequence[SessionState],
-    around: Around,
-    waits: Sequence[PersonWait],
-    glyphs: Glyphs,
-    columns: int = 0,
-) -> Iterator[Line]:
-    """Yield the lines before the items, which fit into `columns` if given. Several sessions have their names."""
+def _first_lines(report: Report, around: Around, glyphs: Glyphs, columns: int) -> Iterator[Line]:
+    """Yield the lines before the items. Several sessions have their names."""
+    sessions = report.sessions
     yield from _state_lines(sessions, glyphs, columns, around.names if len(sessions) > 1 else None)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
-    yield from _section_lines(WAITING, waiting_words(waits), "accent", glyphs, columns)
+    yield from _section_lines(WAITING, waiting_words(report.waits), "accent", glyphs, columns)
     yield from _section_lines(STOPPED, stopped_words(around), "warning", glyphs, columns)
 
 
@@ -80,7 +75,9 @@ def _wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
 
 
 def name_task_list(name: str) -> str:
-    """Return a list of tasks as people say it: the project's own by the project's folder."""
+    """Return a list of tasks as people say it: the project's own by the project's folder. A flow has no list."""
+    if not name:
+        return "flows"
     kind, _, rest = name.partition(":")
     return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 
@@ -160,15 +157,15 @@ def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> 
 
 def waiting_words(waits: Sequence[PersonWait]) -> list[str]:
     """Return what waits on a person, a sentence each; an agent with its session, which the reader will look for."""
-    return [_wait_words(wait, wait.owner) for wait in waits]
+    return list(map(_wait_words, waits))
 
 
-def _wait_words(wait: PersonWait, who: str) -> str:
+def _wait_words(wait: PersonWait) -> str:
     match wait.kind:
         case "question":
-            return f"{who} asks: {wait.text}"
+            return f"{wait.owner} asks: {wait.text}"
         case "plan":
-            return f"{who} proposes a plan: {wait.title}"
+            return f"{wait.owner} proposes a plan: {wait.title}"
         case "item":
             title = f"{wait.title} waits on {wait.on}" if wait.on else wait.title
             return f"{title}: {wait.text}" if wait.text else title
@@ -318,7 +315,7 @@ def report_lines(report: Report, around: Around, glyphs: Glyphs, columns: int = 
         for place, line in enumerate(lines):
             head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
             yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
-    first = list(first_lines(report.sessions, around, report.waits, glyphs, columns))
+    first = list(_first_lines(report, around, glyphs, columns))
     yield from ((), *first) if first else ()
     owner = None
     for group in group_batches(report.items):

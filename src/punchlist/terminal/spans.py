@@ -40,6 +40,7 @@ class Glyphs(Struct, frozen=True):
     spinner: str
 
 
+_QUOTES = (ord("“"), ord("”"))
 _BOXES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
 _GRADES = ("verified", "failing", "unchecked", "unseen", "confirmed")
 UNICODE = Glyphs(
@@ -92,6 +93,11 @@ def show_name(name: str, glyphs: Glyphs) -> str:
 def safe_line(text: str) -> str:
     """Return a text from a board as one line that is safe for a terminal."""
     return for_terminal(text)
+
+
+def safe_sentence(text: str, glyphs: Glyphs) -> str:
+    """Return a sentence about an agent as one safe line, with the quotation marks of the terminal."""
+    return safe_line(text).translate(dict(zip(_QUOTES, glyphs.quotes, strict=True)))
 
 
 def quote(text: str, glyphs: Glyphs) -> str:

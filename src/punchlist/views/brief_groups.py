@@ -5,7 +5,7 @@ One row per session, in the worst group that it belongs to, with one sentence an
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from shlex import quote
 from typing import Final, Literal, NamedTuple
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.approval import parse_steps
+from punchlist.core.grounding.tool_call import task_of
 from punchlist.core.overview import STALLS, AgentOverview, PersonWait
 from punchlist.core.programs import find_alike, name_session, short_id
 from punchlist.core.report import Brief, ItemReport
@@ -53,6 +54,8 @@ class BriefRow(Struct, frozen=True, kw_only=True):
     """It has lasted since `at`, which is else the time of an event."""
     wait: tuple[str, ...] = ()
     """The key of the wait that the row is about (`PersonWait.key`); empty for a row about none."""
+    list: str = ""
+    """The list of tasks that no session has, of which each worker has a row; `session` is empty then."""
 
 
 class NotChecked(Struct, frozen=True):
@@ -84,6 +87,7 @@ class _Owner(NamedTuple):
     session: str
     agent: str
     name: str
+    list: str = ""
 
 
 def group_sessions(
@@ -96,13 +100,12 @@ def group_sessions(
     """Sort the sessions of a brief and the agents at work into groups. `owners` are the agents of the board."""
     sorter = _Sorter(brief, roster, owners, names)
     shared = _find_shared(roster)
-    placed: set[tuple[str, str]] = set()
+    placed: set[tuple[str, ...]] = set()
 
     def take(rows: Iterable[BriefRow]) -> tuple[BriefRow, ...]:
         kept: list[BriefRow] = []
         for row in rows:
-            is_alone = row.session and row.session not in shared
-            key = (row.session, "") if is_alone else (row.session or row.project, row.agent)
+            key = _find_key(row.session, row.agent, row.list, row.wait or (row.kind,), shared)
             if key not in placed:
                 placed.add(key)
                 kept.append(row)
@@ -118,6 +121,17 @@ def group_sessions(
     )
 
 
+def _find_key(session: str, agent: str, tasks: str, reason: tuple[str, ...], shared: Container[str]) -> tuple[str, ...]:
+    """Return what a row is about: a session, an agent of a shared one, a worker's tasks of a list, or a flow.
+
+    `reason` is the key of a wait, else the kind of the row. A list of tasks has a row for each kind: what failed there
+    has nothing to do with what waits.
+    """
+    if session:
+        return (session, agent) if session in shared else (session,)
+    return (tasks, agent, reason[0]) if tasks else reason
+
+
 def _find_shared(roster: Roster) -> set[str]:
     """Return the sessions in which several agents are seen: each of these has a row."""
     counts = Counter(row.list_session or row.session for row in roster.agents)
@@ -126,9 +140,10 @@ def _find_shared(roster: Roster) -> set[str]:
 
 def count_to_do(roster: Roster) -> int:
     """Count the sessions that wait on a person or hang: the rows of `do_now`, without a brief."""
-    waits = {wait.session or f"{wait.project} {wait.agent}" for wait in roster.waits}
+    shared = _find_shared(roster)
+    waits = {_find_key(wait.session, wait.agent, wait.list, wait.key, shared) for wait in roster.waits}
     stuck = [row for row in roster.agents if row.state == "waiting" or row.silent_since is not None]
-    return len(waits | {row.list_session or row.session for row in stuck})
+    return len(waits | {_find_key(row.list_session or row.session, row.agent, "", (), shared) for row in stuck})
 
 
 class _Sorter:
@@ -146,7 +161,8 @@ class _Sorter:
         self._owners: dict[str, _Owner] = {}
         for entry in (*brief.completed, *brief.failed, *brief.under_way):
             of = entry.subject
-            self._owners.setdefault(of.session, self._name(entry.folder, of.session, of.agent))
+            if of.session:
+                self._owners.setdefault(of.session, self._name(entry.folder, of.session, of.agent))
         for one in owners:
             if one.session in names.known:
                 self._owners[one.session] = self._name(one.project, one.session, one.agent)
@@ -156,9 +172,9 @@ class _Sorter:
 
     def to_do(self) -> Iterator[BriefRow]:
         """Yield what waits on a person, the longest first, then what hangs."""
-        counts = Counter(wait.session or wait.list for wait in self._waits)
+        counts = Counter(wait.session or (wait.list, wait.agent) for wait in self._waits if wait.kind != "flow")
         for wait in sorted(self._waits, key=lambda one: (one.since is None, one.since)):
-            yield self._wait_row(wait, counts[wait.session or wait.list] - 1)
+            yield self._wait_row(wait, counts[wait.session or (wait.list, wait.agent)] - 1)
         for row in self._agents:
             if row.state == "waiting":
                 yield self._agent_row(row, "permission", row.waits_for or "waits for you", "", row.since)
@@ -182,17 +198,17 @@ class _Sorter:
         doubtful = self._brief.doubtful
         failing = [entry for entry in doubtful if entry.grade == "failing"]
         for kind, entries in (("failing", failing), ("failed", self._brief.failed)):
-            for session, found in _by_session(entries).items():
+            for found in _by_session(entries).values():
                 first = found[0]
                 why = explain_grade(first.grade, first.check, first.remarks).reason if kind == "failing" else ""
                 said = f"{plural(len(found), 'item')} {kind}: {why or first.item.content}"
-                yield self._row(session, kind, said, self._see(session), first.item.finished_at)
+                yield self._entry_row(first, kind, said, first.item.finished_at)
         # A host that is attached, and reported no call at all, has no grades.
         without = [entry for entry in self._brief.unjudged if entry.subject.session in self._names.attached]
         claimed = [*(entry for entry in doubtful if entry.grade == "unseen"), *without]
-        for session, found in _by_session(claimed).items():
+        for found in _by_session(claimed).values():
             said = f"{plural(len(found), 'item')} claimed, nothing was run"
-            yield self._row(session, "unseen", said, self._see(session), found[-1].item.finished_at)
+            yield self._entry_row(found[0], "unseen", said, found[-1].item.finished_at)
         for one in self._brief.noticed:
             if one.detector not in STALLS:
                 said = finding_words("", one.detector, one.subject, one.seen).lstrip(": ")
@@ -205,12 +221,11 @@ class _Sorter:
                 count = f"{row.done}/{row.total} " if row.total else ""
                 said = f"{count}{row.focus or row.doing or _rest_words(row)}"
                 yield self._agent_row(row, "work", said, "", row.focus_since or row.since)
-        seen = {row.list_session for row in self._agents}
+        seen = {row.list_session for row in self._agents} - {""}
         for entry in self._brief.under_way:
-            of, item = entry.subject, entry.item
-            if of.session not in seen and item.status is Status.IN_PROGRESS:
-                owner = self._owners.get(of.session) or self._name(entry.folder, of.session, of.agent)
-                yield _make_row(owner, "work", item.content, "", item.started_at, is_lasting=True)
+            if entry.subject.session not in seen and entry.item.status is Status.IN_PROGRESS:
+                row = self._entry_row(entry, "work", entry.item.content, entry.item.started_at)
+                yield replace(row, action="", is_lasting=True)
 
     def checked(self) -> Iterator[BriefRow]:
         """Yield the sessions whose last check is green after the last change, or whose items a person confirmed."""
@@ -256,15 +271,26 @@ class _Sorter:
         more = f" (and {others} more)" if others > 0 else ""
         if wait.session in self._red:
             more += f"; {self._red[wait.session] or 'a check'} is red"
-        name = name_session(wait.project, wait.session, wait.agent, wait.host, alike=self._alike) or wait.list
         owner = self._seen.get((wait.session, wait.agent)) or self._owners.get(wait.session)
-        owner = owner or _Owner(wait.project, wait.session, wait.agent, name)
+        if owner is None and wait.list and not wait.session:
+            owner = _name_worker(wait.list, wait.agent)._replace(project=wait.project)
+        elif owner is None or owner.agent != wait.agent:
+            name = name_session(wait.project, wait.session, wait.agent, wait.host, alike=self._alike)
+            owner = _Owner(wait.project, wait.session, wait.agent, name or "flows")
         action = find_next_command(wait, self._waits, self._alike)
         row = _make_row(owner, wait.kind, f"{said}{more}", action, wait.since, is_lasting=True)
         return replace(row, wait=wait.key)
 
     def _agent_row(self, row: AgentNow, kind: str, said: str, action: str, at: datetime | None) -> BriefRow:
         return _make_row(_name_seen(row), kind, said, action, at, is_lasting=kind != "red")
+
+    def _entry_row(self, entry: ItemReport, kind: str, said: str, at: datetime | None) -> BriefRow:
+        """Return the row of whose item or task it is: a session, else the worker on a list of tasks."""
+        of = entry.subject
+        if of.session:
+            return self._row(of.session, kind, said, self._see(of.session), at)
+        tasks, number = task_of(of.item)
+        return _make_row(_name_worker(tasks, of.agent), kind, said, _show_task(tasks, number), at)
 
     def _row(self, session: str, kind: str, said: str, action: str, at: datetime | None) -> BriefRow:
         return _make_row(self._owner(session), kind, said, action, at)
@@ -285,16 +311,28 @@ def _name_seen(row: AgentNow) -> _Owner:
     return _Owner(row.project, row.list_session or row.session, row.agent, row.name)
 
 
+def _name_worker(tasks: str, worker: str) -> _Owner:
+    """Return the owner of tasks that no session has: `web · w1`, by the folder of a project's own list."""
+    project = tasks.removeprefix("project:") if tasks.startswith("project:") else ""
+    return _Owner(project, "", worker, name_session(project or tasks, "", worker or "tasks"), tasks)
+
+
+def _show_task(tasks: str, number: str) -> str:
+    return f"punchlist tasks show {quote(number)} --list {quote(tasks)}"
+
+
 def _make_row(
     owner: _Owner, kind: str, said: str, action: str, at: datetime | None, *, is_lasting: bool = False
 ) -> BriefRow:
     return BriefRow(**owner._asdict(), kind=kind, sentence=said, action=action, at=at, is_lasting=is_lasting)
 
 
-def _by_session(entries: Iterable[ItemReport]) -> dict[str, list[ItemReport]]:
-    found: dict[str, list[ItemReport]] = {}
+def _by_session(entries: Iterable[ItemReport]) -> dict[str | tuple[str, str], list[ItemReport]]:
+    """Return the items of each session, and those of each worker on a list of tasks that no session has."""
+    found: dict[str | tuple[str, str], list[ItemReport]] = {}
     for entry in entries:
-        found.setdefault(entry.subject.session, []).append(entry)
+        of = entry.subject
+        found.setdefault(of.session or (task_of(of.item)[0], of.agent), []).append(entry)
     return found
 
 

@@ -55,9 +55,9 @@ def stall_words(who: str, silent: Silent) -> str:
     return f"{who}{where} {said.replace('{for}', when)}."
 
 
-def count_words(number: int, what: str, many: str = "") -> str:
+def count_words(number: int, what: str) -> str:
     """Return a number, which may be large, with its noun: `1 call`, `1,200 calls`."""
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
+    return f"{number:,} {what if number == 1 else what + 's'}"
 
 
 def span(length: timedelta | None) -> str:

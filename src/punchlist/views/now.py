@@ -48,7 +48,7 @@ def find_next_command(wait: PersonWait, waits: Iterable[PersonWait], alike: Cont
     if not any(one.kind == "plan" if is_plan else one.name == wait.name for one in others):
         wait = replace(wait, agent="main")
     place = name_place(wait.session, wait.agent, alike)
-    return f"punchlist plan show{place}" if is_plan else answer_commands(wait, alike)[0]
+    return f"punchlist plan show{place}" if is_plan else answer_commands(wait, alike)[0].replace(" [TEXT]", "")
 
 
 def name_place(session: str, agent: str, alike: Container[str] = ()) -> str:

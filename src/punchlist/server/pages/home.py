@@ -1,5 +1,6 @@
 """Home: the brief around the agents that run. To do, to look at, at work, checked, ended; the rest is folded."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -8,12 +9,21 @@ from typing import Any, Final
 from msgspec import Struct
 
 from punchlist.attach.attachments import list_attached
+from punchlist.core.grounding.tool_call import task_of
 from punchlist.core.overview import PersonWait
 from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.core.report import Brief
+from punchlist.core.report import Brief, ItemReport
 from punchlist.logs.programs import is_found
 from punchlist.reports.work_reports import LoadedBrief
-from punchlist.server.pages.rendering import Values, element_id, session_path, subject_path
+from punchlist.server.pages.rendering import (
+    Values,
+    element_id,
+    list_path,
+    session_path,
+    subject_path,
+    task_path,
+    title_of,
+)
 from punchlist.terminal.brief import done_words, git_words
 from punchlist.terminal.reports import work_words
 from punchlist.views.brief_groups import BriefRow, JoinedRow, RowOwner, join_rows, split_name
@@ -133,7 +143,7 @@ def load_home(loaded: LoadedBrief, roster: Roster, words: str = "") -> dict[str,
         "idle": found["idle"],
         "git": [one for one in around.git if one.commits or one.uncommitted.files],
         "git_words": "; ".join(git_words(around.git)),
-        "done": [*brief.completed][:_MOST_ITEMS],
+        "done": [_view_done(entry) for entry in brief.completed[:_MOST_ITEMS]],
         "done_words": done_words(brief),
         "costs": _cost_words(brief, around.tokens),
         "is_first": is_first,
@@ -150,10 +160,10 @@ def _make_row(joined: JoinedRow) -> HomeRow:
         label, text = "", joined.sentence
     return HomeRow(
         of=row,
-        id=element_id(wait or ("row", row.session, row.project, row.agent)),
+        id=element_id(wait or ("row", row.session, row.list, row.project, row.agent)),
         mark=mark,
         word=word,
-        path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
+        path=_find_path(row, wait),
         owner=split_name(row.name),
         label=label,
         text=text,
@@ -161,6 +171,23 @@ def _make_row(joined: JoinedRow) -> HomeRow:
         wait=wait,
         agent=joined.agent,
     )
+
+
+def _find_path(row: BriefRow, wait: PersonWait | None) -> str:
+    if row.session:
+        return session_path(row.session)
+    if wait is not None:
+        return subject_path(wait)
+    return list_path(row.list) if row.list else "/tasks"
+
+
+def _view_done(entry: ItemReport) -> Values:
+    """Return a completed item, or a task that no session has, with the page that tells more."""
+    of = entry.subject
+    if of.session:
+        return {"entry": entry, "path": session_path(of.session), "place": os.path.basename(entry.folder)}
+    tasks, number = task_of(of.item)
+    return {"entry": entry, "path": task_path(tasks, number), "place": title_of(tasks)}
 
 
 def _find(rows: Iterable[HomeRow], words: str) -> list[HomeRow]:

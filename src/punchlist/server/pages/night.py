@@ -89,7 +89,10 @@ def draw_night(
 ) -> Night | None:
     """Return the picture of these sessions, of the first 40 that have something to show; None if nothing was done."""
     running = ("work", "hung")
-    drawn = [row for row in rows if calls.get(row.of.session) or row.wait or row.mark in running]
+    # The calls are those of a session: of several agents in one, the first has its lane.
+    first_rows = {row.of.session or row.id: row for row in reversed(rows)}
+    sessions = [row for row in rows if first_rows[row.of.session or row.id] is row]
+    drawn = [row for row in sessions if calls.get(row.of.session) or row.wait or row.mark in running]
     drawn = [row for row in drawn if row.of.kind != "idle"][:MOST_LANES]
     if not drawn:
         return None
@@ -108,7 +111,7 @@ def draw_night(
         for row in drawn
     ]
     begin, end = f"{axis.first.astimezone():%H:%M}", f"{now.astimezone():%H:%M}"
-    return Night(lanes, axis.hours(), begin, end, len(rows) - len(drawn))
+    return Night(lanes, axis.hours(), begin, end, len(sessions) - len(drawn))
 
 
 class _Axis:

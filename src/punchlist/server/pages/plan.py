@@ -121,12 +121,14 @@ def compare(before: str, after: str) -> Iterator[PlanChange]:
 
 
 def _read_lines(text: str) -> Iterator[_Line]:
-    heading = ""
+    heading = step = ""
     for number, line in enumerate(for_terminal(text, lines=True).splitlines()):
         if found := _HEADING.match(line):
-            heading = found[1]
+            heading = "" if line.lstrip().startswith("# ") else found[1]  # the title stands above the page
         item = _ITEM.match(line)
-        place = f"Step {item[1]}" if item is not None and item[1] else heading
+        if line.strip() and not line.startswith((" ", "\t")):
+            step = f"Step {item[1]}" if item is not None and item[1] else ""
+        place = step or heading
         content = found[1] if found else line[item.end() if item is not None else 0 :].strip()
         if not _MARKUP.match(content):
             yield _Line(number, content, place)

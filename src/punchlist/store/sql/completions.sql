@@ -4,9 +4,6 @@ SELECT state, check_name, checks, line FROM sessions WHERE id = ?;
 -- name: save_session_checks
 UPDATE sessions SET state = ?, check_name = ?, checks = ?, line = ? WHERE id = ?;
 
--- name: find_session_state
-SELECT state FROM sessions WHERE id = ?;
-
 -- name: previous_completion
 SELECT position, at FROM completions WHERE agent = :agent AND at <= :at ORDER BY position DESC LIMIT 1;
 
