@@ -53,6 +53,17 @@ def test_the_settings_show_no_password(capsys: pytest.CaptureFixture[str]) -> No
     assert SECRET not in said
 
 
+def test_doctor_shows_no_password_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_DB", "postgresql://ada:hunter2@127.0.0.1:1/team")
+    for words in (["doctor"], ["doctor", "--json"]):
+        main(words)
+    said = capsys.readouterr().out
+    assert "postgresql://ada:…@127.0.0.1:1/team" in said
+    assert SECRET not in said
+
+
 def test_parameters_of_an_address_reach_the_database_as_they_stand(postgres: str) -> None:
     mark = "&" if "?" in postgres else "?"
     with Board.open(f"{postgres}{mark}application_name=a%20b&options=-c%20statement_timeout%3D0") as board:
