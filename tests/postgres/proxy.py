@@ -60,6 +60,12 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def refuse(self) -> None:
+        """Take no new connections; those that stand go on."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(5)
+
     def end_connections(self) -> None:
         """End what was begun so far; new connections are taken."""
         for end in self._ends:
@@ -67,8 +73,6 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
-        self._accepting.join(5)
+        self.refuse()
         for end in (self._listening, *self._ends):
             end.close()

@@ -85,6 +85,25 @@ def test_a_call_that_would_be_known_again_is_repeated_when_its_outcome_is_open(p
         assert [(task.subject, task.status, task.attempts) for task in tasks.list()] == [("Paint", "completed", 1)]
 
 
+def test_a_repeat_that_finds_no_database_leaves_the_outcome_open(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        tasks = board.tasks("shop")
+        tasks.create("Paint")
+        proxy.refuse()
+        proxy.breaks_at = b"COMMIT\0"
+        with limit_wait(0.2), pytest.raises(StoreUncertain):
+            tasks.create("Sand", call_id="c1")
+
+
+def test_a_view_that_could_not_be_counted_for_sure_is_answered(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Read"]})
+        proxy.breaks_at = b"COMMIT\0"
+        assert "Read" in agent.call("todo", {}).text
+        assert proxy.breaks_at is None
+
+
 def test_lists_plans_and_tasks_wait_for_the_disk_and_single_reports_do_not(proxy: Proxy, url: str) -> None:
     with Board.open(proxy.find_url(url)) as board:
         agent, tasks = board.agent("main", session="s1"), board.tasks("shop")
