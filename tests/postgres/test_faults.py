@@ -5,13 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -172,6 +175,21 @@ def test_calls_end_with_an_error_when_the_database_is_cut_off(proxy: Proxy, url:
             board.lists()
     with Board.open(url) as board:
         assert board.store.read(lambda tx: tx.log.mark("a")) == 0
+
+
+def _list_keepalives(port: int | None) -> Iterator[int]:
+    """Yield after how many silent seconds each connection of this process to a port probes the other end."""
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError), socket.socket(fileno=os.dup(int(name))) as one:
+            if one.family == socket.AF_INET and one.getpeername()[1] == port:
+                yield one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+
+
+def test_every_connection_notices_a_network_that_is_gone(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        board.store.transact(lambda tx: tx.log.save_mark("a", 1))
+        board.store.wait(0, 0)  # it listens from now on
+        assert list(_list_keepalives(urlsplit(proxy.find_url(url)).port)) == [5] * 3  # reads, writes, listens
 
 
 def _hold_lock(url: str, ready: Flag, last_words: str) -> None:

@@ -151,6 +151,11 @@ class _LimitedConnection(psycopg.Connection[Any]):
         return super().wait(gen, interval, self.patience if timeout is None else timeout)
 
 
+def _connect(url: str) -> psycopg.Connection[Any]:
+    """Connect without a pipeline, for what is no part of a transaction."""
+    return psycopg.connect(url, autocommit=True, connect_timeout=5, **_TCP)
+
+
 def _form_key(statement: str, values: Any) -> tuple[str, tuple[Any, ...]]:
     found = cast("dict[str, Any]", values).values() if isinstance(values, dict) else values
     return statement, tuple(found)
@@ -331,7 +336,7 @@ class _Listener(Listening):
                 select.select([self._wake_read], [], [], 1.0)  # followers look by themselves meanwhile
 
     def _read_notices(self) -> None:
-        with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+        with _connect(self._url) as connection:
             connection.execute(cast(LiteralString, f"LISTEN {self._channel}"))
             self._ready.set()
             self._callback()  # for what was committed while nobody listened
@@ -636,7 +641,7 @@ class PostgresStore(Store):
 
     def compact(self) -> bool:
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+            with _connect(self._url) as connection:
                 connection.execute("SET lock_timeout = '30s'")
                 for table in re.findall(r"CREATE TABLE (\w+)", "".join(list_schema())):
                     connection.execute(translate(f"VACUUM FULL {table}"))  # the plain one leaves the text in its place
