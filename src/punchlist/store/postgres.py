@@ -505,14 +505,14 @@ class PostgresStore(Store):
         if self._lock.is_mine:
             return super().transact(work, durable=durable, wait=wait)
         seconds, ends = find_deadline(self._timeout if wait is None else wait)
-        last_try = monotonic() + min(seconds, _RECONNECTING)
-        pause = 0.01
+        last_try, pause = 0.0, 0.01
         while True:
             try:
                 left = max(0.0, ends - monotonic())
                 return super().transact(work, durable=durable, wait=left)
             except _Retry as retry:
                 cause = _find_root(retry.__cause__ or retry)
+                last_try = last_try or min(ends, monotonic() + _RECONNECTING)  # this program may have been stopped
                 if isinstance(cause, pg.LockNotAvailable):
                     self._end_stopped()
                     last_try = ends
