@@ -7,8 +7,10 @@ import pytest
 from punchlist import Board
 from punchlist.cli import main
 from punchlist.errors import StoreUnavailable, StoreUrlInvalid
+from punchlist.settings import settings_path
+from punchlist.settings.servers import hide_password
 from punchlist.store import store_path
-from punchlist.store.files import hide_password, side_path
+from punchlist.store.files import side_path
 
 SECRET = "hunter2"
 
@@ -51,6 +53,23 @@ def test_the_settings_show_no_password(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().out
     assert "postgresql://ada:…@host/team" in said
     assert SECRET not in said
+
+
+@pytest.mark.parametrize("key", ["db", "server"])
+def test_a_setting_that_cannot_be_used_shows_no_password(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "set", key, "mysql://ada:hunter2@host/team"])
+    path = Path(settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{key} = "mysql://ada:hunter2@host/team"\n')
+    for words in (["todos"], ["config"], ["doctor"]):
+        main(words)
+    said = capsys.readouterr()
+    assert SECRET not in said.out + said.err
+
+
+def test_an_address_may_begin_in_the_short_form_of_libpq() -> None:
+    assert main(["config", "set", "db", "postgres://ada@host/team"]) == 0
+    assert store_path() == "postgres://ada@host/team"
 
 
 def test_doctor_shows_no_password_of_the_environment(

@@ -26,9 +26,10 @@ from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreErro
 from punchlist.logs.programs import find_home
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
+from punchlist.settings.servers import hide_password
 from punchlist.settings.table import list_entries, load_settings, read_setting
 from punchlist.store import is_address, side_path, store_path
-from punchlist.store.files import SCHEMA, WAL_BYTES, check_board, hide_password
+from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.migrate import list_backups
 from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import faults, inspect

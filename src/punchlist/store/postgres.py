@@ -40,8 +40,9 @@ from punchlist.errors import (
     StoreUncertain,
     StoreUrlInvalid,
 )
+from punchlist.settings.servers import hide_password
 from punchlist.store.base import Store, stores
-from punchlist.store.files import SCHEMA, UNRELEASED, hide_password, side_path
+from punchlist.store.files import SCHEMA, UNRELEASED, side_path
 from punchlist.store.migrate import migrate
 from punchlist.store.records import RowDamaged, migrations, statements
 from punchlist.store.sidecars import Listening, Notifier, SidecarLock, find_deadline, limit_wait
