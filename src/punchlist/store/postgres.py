@@ -422,8 +422,8 @@ class PostgresStore(Store):
     def __init__(self, url: str, *, lock_timeout: float = 30.0) -> None:
         super().__init__(hide_password(url), lock_timeout)
         self._name = url
-        self._url, listen_url, self._prepares = _split_url(url)
-        self._has_pooler = not self._prepares or listen_url != self._url
+        self._url, self._listen_url, self._prepares = _split_url(url)
+        self._has_pooler = not self._prepares or self._listen_url != self._url
         self._lock = SidecarLock("", timeout=lock_timeout, board=self.path)
         self._writer: Link | None = None
         self._is_durable = True  # the transaction of the thread that holds the lock
@@ -435,7 +435,7 @@ class PostgresStore(Store):
         except psycopg.Error as error:
             raise fault(error, self.path, lock_timeout) or error from error
         self._channel = f"punchlist_{self.key[:12].hex()}"
-        self._notifier = Notifier("", partial(_Listener, listen_url, self._channel))
+        self._notifier = Notifier("", partial(_Listener, self._listen_url, self._channel))
         self.restart = "this program"
         stores.add(self)
 
@@ -642,7 +642,7 @@ class PostgresStore(Store):
 
     def compact(self) -> bool:
         try:
-            with _connect(self._url) as connection:
+            with _connect(self._listen_url) as connection:  # past a pooler, which would keep the setting for others
                 connection.execute("SET lock_timeout = '30s'")
                 for table in re.findall(r"CREATE TABLE (\w+)", "".join(list_schema())):
                     connection.execute(translate(f"VACUUM FULL {table}"))  # the plain one leaves the text in its place
