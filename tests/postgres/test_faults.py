@@ -98,6 +98,17 @@ def test_a_repeat_that_finds_no_database_leaves_the_outcome_open(proxy: Proxy, u
             tasks.create("Sand", call_id="c1")
 
 
+def test_a_repeat_is_not_acknowledged_before_the_disk_has_what_the_first_try_wrote(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        tasks = board.tasks("shop")
+        proxy.breaks_at, proxy.breaks_always = b"pg_logical_emit_message", True  # by this a commit waits for the disk
+        with pytest.raises(StoreUncertain):
+            tasks.create("Paint", call_id="c1")
+        proxy.breaks_at = None
+        assert tasks.create("Paint", call_id="c1").id == "1"
+        assert len(tasks.list()) == 1
+
+
 def test_a_view_that_could_not_be_counted_for_sure_is_answered(proxy: Proxy, url: str) -> None:
     with Board.open(proxy.find_url(url)) as board:
         agent = board.agent("main", session="s1")

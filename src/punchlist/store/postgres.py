@@ -251,8 +251,10 @@ class Link:
             self._first = error
         return self._first or error
 
-    def commit(self, channel: str, *, durable: bool) -> None:
+    def commit(self, channel: str, *, durable: bool, owes_sync: bool = False) -> None:
         """Commit, wake followers, and wait for the disk, all in one round trip.
+
+        With `owes_sync` a transaction before did not wait for the disk to its end.
 
         The disk is waited for without the board's lock: so programs that write at once share its syncs. A NOTIFY makes
         all others of the server wait until its transaction has ended, so that one does not wait for the disk.
@@ -262,8 +264,8 @@ class Link:
             self.raw.execute("BEGIN")
             self.raw.execute(_NOTIFY, (channel,))
             self.raw.execute("COMMIT")
-            if durable:
-                self.raw.execute(_SYNC)
+        if durable and (self.has_written or owes_sync):
+            self.raw.execute(_SYNC)
         self.settle()
         if self._end.statusmessage != "COMMIT":
             raise self.find_first(pg.InFailedSqlTransaction("the transaction was rolled back"))
@@ -427,6 +429,8 @@ class PostgresStore(Store):
         self._lock = SidecarLock("", timeout=lock_timeout, board=self.path)
         self._writer: Link | None = None
         self._is_durable = True  # the transaction of the thread that holds the lock
+        self._owes_sync = False
+        """True after an uncertain commit: a repeat that finds it done must not tell so before it is on the disk."""
         self._idle: list[Link] = []
         self._readers = threading.BoundedSemaphore(_MOST_READERS)
         self._local = threading.local()
@@ -540,7 +544,9 @@ class PostgresStore(Store):
         return Transaction(cast(Any, link))
 
     def _commit(self, tx: Transaction) -> None:
-        cast(Link, tx.connection).commit(self._channel, durable=self._is_durable)
+        link = cast(Link, tx.connection)
+        link.commit(self._channel, durable=self._is_durable, owes_sync=self._owes_sync)
+        self._owes_sync = self._owes_sync and not self._is_durable
 
     def _find_fault(self, error: BaseException) -> BaseException | None:
         return fault(error, self.path, self._timeout)
@@ -564,6 +570,7 @@ class PostgresStore(Store):
             self._writer = None
             self._drop(link)
         if isinstance(error, psycopg.Error) and link.may_have_committed(error):
+            self._owes_sync = True
             return StoreUncertain(path=self.path, problem=str(error).strip().partition("\n")[0])
         if isinstance(error, (*_GONE, *_REPEATED)) and not isinstance(error, pg.DiskFull):
             return _Retry()
