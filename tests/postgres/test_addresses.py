@@ -101,6 +101,15 @@ def test_a_pointer_leads_to_its_database_and_follows_another_password() -> None:
     assert side_path("postgresql://ada:other@host/second") != pointer
 
 
+def test_the_command_of_a_worker_is_given_no_password(url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    address = url.replace("//postgres:", "//postgres:hunter2")
+    for words in (["add", "Paint"], ["work", "--once", "--", "printenv", "PUNCHLIST_DB"]):
+        assert main(["--db", address, "tasks", *words]) == 0
+    said = capfd.readouterr().out
+    assert store_path(next(line for line in said.splitlines() if line.startswith("/"))) == address
+    assert SECRET not in said
+
+
 @pytest.mark.parametrize("content", [None, "", "nothing"])
 def test_a_pointer_without_an_address_is_no_board(content: str | None) -> None:
     pointer = Path(side_path("postgresql://ada@host/team"))
