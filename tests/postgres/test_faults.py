@@ -104,6 +104,8 @@ def test_a_repeat_is_not_acknowledged_before_the_disk_has_what_the_first_try_wro
         proxy.breaks_at, proxy.breaks_always = b"pg_logical_emit_message", True  # by this a commit waits for the disk
         with pytest.raises(StoreUncertain):
             tasks.create("Paint", call_id="c1")
+        with Board.open(proxy.find_url(url)) as other, pytest.raises(StoreUncertain):
+            other.tasks("shop").create("Paint", call_id="c1")
         proxy.breaks_at = None
         assert tasks.create("Paint", call_id="c1").id == "1"
         assert len(tasks.list()) == 1

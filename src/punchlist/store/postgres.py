@@ -251,10 +251,10 @@ class Link:
             self._first = error
         return self._first or error
 
-    def commit(self, channel: str, *, durable: bool, owes_sync: bool = False) -> None:
+    def commit(self, channel: str, *, durable: bool) -> None:
         """Commit, wake followers, and wait for the disk, all in one round trip.
 
-        With `owes_sync` a transaction before did not wait for the disk to its end.
+        One that wrote nothing waits, too: it may have found what a try before it wrote, whose wait broke off.
 
         The disk is waited for without the board's lock: so programs that write at once share its syncs. A NOTIFY makes
         all others of the server wait until its transaction has ended, so that one does not wait for the disk.
@@ -264,7 +264,7 @@ class Link:
             self.raw.execute("BEGIN")
             self.raw.execute(_NOTIFY, (channel,))
             self.raw.execute("COMMIT")
-        if durable and (self.has_written or owes_sync):
+        if durable:
             self.raw.execute(_SYNC)
         self.settle()
         if self._end.statusmessage != "COMMIT":
@@ -429,8 +429,6 @@ class PostgresStore(Store):
         self._lock = SidecarLock("", timeout=lock_timeout, board=self.path)
         self._writer: Link | None = None
         self._is_durable = True  # the transaction of the thread that holds the lock
-        self._owes_sync = False
-        """True after an uncertain commit: a repeat that finds it done must not tell so before it is on the disk."""
         self._idle: list[Link] = []
         self._readers = threading.BoundedSemaphore(_MOST_READERS)
         self._local = threading.local()
@@ -544,9 +542,7 @@ class PostgresStore(Store):
         return Transaction(cast(Any, link))
 
     def _commit(self, tx: Transaction) -> None:
-        link = cast(Link, tx.connection)
-        link.commit(self._channel, durable=self._is_durable, owes_sync=self._owes_sync)
-        self._owes_sync = self._owes_sync and not self._is_durable
+        cast(Link, tx.connection).commit(self._channel, durable=self._is_durable)
 
     def _find_fault(self, error: BaseException) -> BaseException | None:
         return fault(error, self.path, self._timeout)
@@ -570,7 +566,6 @@ class PostgresStore(Store):
             self._writer = None
             self._drop(link)
         if isinstance(error, psycopg.Error) and link.may_have_committed(error):
-            self._owes_sync = True
             return StoreUncertain(path=self.path, problem=str(error).strip().partition("\n")[0])
         if isinstance(error, (*_GONE, *_REPEATED)) and not isinstance(error, pg.DiskFull):
             return _Retry()
