@@ -19,6 +19,7 @@ class Proxy:
         self._port: int = self._listening.getsockname()[1]
         self._ends: list[socket.socket] = []
         self.breaks_at: bytes | None = None
+        self.breaks_always = False
         self.is_cut = False
         self.trips = 0
         """How often a client spoke after the server had."""
@@ -51,7 +52,7 @@ class Proxy:
                     continue
                 breaks = self.breaks_at is not None and self.breaks_at in data
                 if breaks:  # before the server can answer
-                    self.breaks_at = None
+                    self.breaks_at = self.breaks_at if self.breaks_always else None
                     source.shutdown(socket.SHUT_RDWR)
                 target.sendall(data)
                 if breaks:
@@ -60,6 +61,12 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def refuse(self) -> None:
+        """Take no new connections; those that stand go on."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(5)
+
     def end_connections(self) -> None:
         """End what was begun so far; new connections are taken."""
         for end in self._ends:
@@ -67,8 +74,6 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
-        self._accepting.join(5)
+        self.refuse()
         for end in (self._listening, *self._ends):
             end.close()

@@ -7,8 +7,10 @@ import pytest
 from punchlist import Board
 from punchlist.cli import main
 from punchlist.errors import StoreUnavailable, StoreUrlInvalid
+from punchlist.settings import settings_path
+from punchlist.settings.servers import hide_password
 from punchlist.store import store_path
-from punchlist.store.files import hide_password, side_path
+from punchlist.store.files import side_path
 
 SECRET = "hunter2"
 
@@ -53,6 +55,34 @@ def test_the_settings_show_no_password(capsys: pytest.CaptureFixture[str]) -> No
     assert SECRET not in said
 
 
+@pytest.mark.parametrize("key", ["db", "server"])
+def test_a_setting_that_cannot_be_used_shows_no_password(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "set", key, "mysql://ada:hunter2@host/team"])
+    path = Path(settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{key} = "mysql://ada:hunter2@host/team"\n')
+    for words in (["todos"], ["config"], ["doctor"]):
+        main(words)
+    said = capsys.readouterr()
+    assert SECRET not in said.out + said.err
+
+
+def test_an_address_may_begin_in_the_short_form_of_libpq() -> None:
+    assert main(["config", "set", "db", "postgres://ada@host/team"]) == 0
+    assert store_path() == "postgres://ada@host/team"
+
+
+def test_doctor_shows_no_password_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_DB", "postgresql://ada:hunter2@127.0.0.1:1/team")
+    for words in (["doctor"], ["doctor", "--json"]):
+        main(words)
+    said = capsys.readouterr().out
+    assert "postgresql://ada:…@127.0.0.1:1/team" in said
+    assert SECRET not in said
+
+
 def test_parameters_of_an_address_reach_the_database_as_they_stand(postgres: str) -> None:
     mark = "&" if "?" in postgres else "?"
     with Board.open(f"{postgres}{mark}application_name=a%20b&options=-c%20statement_timeout%3D0") as board:
@@ -69,6 +99,15 @@ def test_a_pointer_leads_to_its_database_and_follows_another_password() -> None:
     assert side_path(second) == pointer
     assert store_path(pointer) == second
     assert side_path("postgresql://ada:other@host/second") != pointer
+
+
+def test_the_command_of_a_worker_is_given_no_password(url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    address = url.replace("//postgres:", "//postgres:hunter2")
+    for words in (["add", "Paint"], ["work", "--once", "--", "printenv", "PUNCHLIST_DB"]):
+        assert main(["--db", address, "tasks", *words]) == 0
+    said = capfd.readouterr().out
+    assert store_path(next(line for line in said.splitlines() if line.startswith("/"))) == address
+    assert SECRET not in said
 
 
 @pytest.mark.parametrize("content", [None, "", "nothing"])

@@ -121,6 +121,25 @@ def test_a_copy_that_was_cut_short_has_what_was_written_and_deleted_meanwhile(
     assert main(["--db", between, "doctor"]) == main(["--db", str(back), "doctor"]) == 0
 
 
+def test_a_copy_that_was_cut_short_goes_on_when_a_name_has_another_number_meanwhile(
+    board: Path, postgres: str, tmp_path: Path
+) -> None:
+    between, back = PostgresBoards(postgres).make(), tmp_path / "back.db"
+    for source, target in ((board, between), (between, back)):
+        with Board.open(source) as changed:
+            changed.agent("main", session="day").call("todo", {"set": ["Read"]})
+        one = _spawn.Process(target=_copy_until_killed, args=(source, target, 280, "after"))
+        one.start()
+        one.join(60)
+        assert one.exitcode == -signal.SIGKILL
+        assert main(["--db", str(source), "prune", "--session", "day", "--yes"]) == 0
+        with Board.open(source) as changed:
+            changed.agent("main", session="day").call("todo", {"set": ["Read again"]})
+        _copy(source, target, lambda _done, _total: None)
+    with Board.open(between) as copied, Board.open(back) as twice:
+        assert list(copied.events()) == list(twice.events())
+
+
 def test_a_board_that_holds_something_takes_no_copy(board: Path, postgres: str) -> None:
     url = PostgresBoards(postgres).make()
     with Board.open(url) as other:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -85,6 +88,38 @@ def test_a_call_that_would_be_known_again_is_repeated_when_its_outcome_is_open(p
         assert [(task.subject, task.status, task.attempts) for task in tasks.list()] == [("Paint", "completed", 1)]
 
 
+def test_a_repeat_that_finds_no_database_leaves_the_outcome_open(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        tasks = board.tasks("shop")
+        tasks.create("Paint")
+        proxy.refuse()
+        proxy.breaks_at = b"COMMIT\0"
+        with limit_wait(0.2), pytest.raises(StoreUncertain):
+            tasks.create("Sand", call_id="c1")
+
+
+def test_a_repeat_is_not_acknowledged_before_the_disk_has_what_the_first_try_wrote(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        tasks = board.tasks("shop")
+        proxy.breaks_at, proxy.breaks_always = b"pg_logical_emit_message", True  # by this a commit waits for the disk
+        with pytest.raises(StoreUncertain):
+            tasks.create("Paint", call_id="c1")
+        with Board.open(proxy.find_url(url)) as other, pytest.raises(StoreUncertain):
+            other.tasks("shop").create("Paint", call_id="c1")
+        proxy.breaks_at = None
+        assert tasks.create("Paint", call_id="c1").id == "1"
+        assert len(tasks.list()) == 1
+
+
+def test_a_view_that_could_not_be_counted_for_sure_is_answered(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Read"]})
+        proxy.breaks_at = b"COMMIT\0"
+        assert "Read" in agent.call("todo", {}).text
+        assert proxy.breaks_at is None
+
+
 def test_lists_plans_and_tasks_wait_for_the_disk_and_single_reports_do_not(proxy: Proxy, url: str) -> None:
     with Board.open(proxy.find_url(url)) as board:
         agent, tasks = board.agent("main", session="s1"), board.tasks("shop")
@@ -155,8 +190,28 @@ def test_calls_end_with_an_error_when_the_database_is_cut_off(proxy: Proxy, url:
         assert board.store.read(lambda tx: tx.log.mark("a")) == 0
 
 
+def _list_keepalives(port: int | None) -> Iterator[int]:
+    """Yield after how many silent seconds each connection of this process to a port probes the other end."""
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError), socket.socket(fileno=os.dup(int(name))) as one:
+            if one.family == socket.AF_INET and one.getpeername()[1] == port:
+                yield one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+
+
+def test_every_connection_notices_a_network_that_is_gone(proxy: Proxy, url: str) -> None:
+    with Board.open(proxy.find_url(url)) as board:
+        board.store.transact(lambda tx: tx.log.save_mark("a", 1))
+        port = urlsplit(proxy.find_url(url)).port
+        while len(found := list(_list_keepalives(port))) < 3:  # one reads, one writes, one listens soon
+            board.store.wait(board.store.last_seq(), 0.1)
+        assert set(found) == {5}
+
+
 def _hold_lock(url: str, ready: Flag, last_words: str) -> None:
     def work(tx: Transaction) -> None:
+        if ready.is_set():  # it goes on, and its call runs again
+            tx.log.save_mark("again", 1)
+            return
         if last_words != "the lock":
             tx.log.save_mark("held", 1)
         if last_words == "a question":
@@ -193,6 +248,10 @@ def test_a_client_that_was_stopped_with_the_lock_is_ended_after_ten_seconds(
         else:
             save()
         assert board.store.read(lambda tx: (tx.log.mark("a"), tx.log.mark("held"))) == (1, 0)
+        assert holder.pid is not None
+        os.kill(holder.pid, signal.SIGCONT)
+        holder.join(60)
+        assert board.store.read(lambda tx: (tx.log.mark("again"), tx.log.mark("held"))) == (1, 0)
     finally:
         holder.kill()
         holder.join()

@@ -16,13 +16,16 @@ from punchlist.conversations.bindings import load_receipt
 from punchlist.errors import StoreUncertain
 from punchlist.hooks.inbox import ingest
 from punchlist.hooks.sockets import HookServer
+from punchlist.logs.watcher import Watcher
 from punchlist.people.back_channel import BackChannel
 from punchlist.store import side_path
 from punchlist_hook import append_line, make_line
 from tests.hooks.hosts import Host
+from tests.logs.machine import catch_up, make_machine
 from tests.mcp_server.client import Client
 from tests.people.test_back_channel import NOTIFICATION, Monitor, read_context, start_idle_session
 from tests.postgres.proxy import Proxy
+from tests.transcripts.sessions import ClaudeSession
 
 
 @pytest.fixture
@@ -96,6 +99,27 @@ def test_hooks_wait_in_the_inbox_while_the_database_is_away(host: Host, url: str
         ingest(board)
         (row,) = board.lists(session="s-1")
         assert [item.content for item in row.todos.items] == ["Fix", "Deploy"]
+
+
+@pytest.mark.parametrize("word", [b"SELECT project, folder FROM sessions", b"COMMIT\0"])
+def test_a_log_that_is_watched_loses_no_line_when_its_connection_breaks(
+    url: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: bytes
+) -> None:
+    machine = make_machine(tmp_path, monkeypatch)
+    session = ClaudeSession()
+    session.user("Add a login page")
+    session.todo("> Write the form")
+    session.bash("ls", "src")
+    machine.write(session)
+    with Board.open(proxy.find_url(url)) as board:
+        watcher = Watcher(board)
+        proxy.breaks_at = word
+        with suppress(StoreUncertain):
+            catch_up(watcher)
+        assert proxy.breaks_at is None
+        catch_up(Watcher(board))
+        assert [row.label for row in board.lists()] == ["Add a login page"]
+        assert [event.kind for event in board.events()].count("tool.started") == 1
 
 
 def test_the_tool_server_keeps_its_list_in_the_database(url: str, board: Board, project: Path) -> None:

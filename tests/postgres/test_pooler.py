@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import psycopg
+
 from punchlist import Board
 from tests.postgres.boards import PooledBoards
 
@@ -21,6 +23,14 @@ def test_more_boards_than_the_pooler_has_sessions_are_open_at_once(postgres: str
     finally:
         for board in boards:
             board.close()
+
+
+def test_to_compact_a_board_leaves_no_setting_in_the_sessions_of_the_pooler(postgres: str, pgbouncer: str) -> None:
+    url = PooledBoards(postgres, pgbouncer).make()
+    with Board.open(url) as board:
+        assert board.compact()
+        with psycopg.connect(url.partition("?")[0], autocommit=True, prepare_threshold=None) as connection:
+            assert connection.execute("SHOW lock_timeout").fetchone() == ("0",)
 
 
 def test_a_follower_is_told_past_the_pooler(postgres: str, pgbouncer: str) -> None:

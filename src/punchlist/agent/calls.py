@@ -23,7 +23,7 @@ from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
 from punchlist.detect import list_upkeep
 from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
-from punchlist.errors import StoreBusy
+from punchlist.errors import StoreBusy, StoreUncertain
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.base import run_surely
@@ -89,10 +89,10 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
             return run_surely(run, is_known=call_id is not None)
         except Repeat as repeat:
             repeat.meanwhile()
-        except StoreBusy:
+        except (StoreBusy, StoreUncertain):
             if wait is None:
                 raise
-            reply = agent.board.store.read(view)  # it is not counted
+            reply = agent.board.store.read(view)  # it need not be counted
             if reply is not None:
                 return reply
             wait = None

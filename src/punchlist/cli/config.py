@@ -9,7 +9,7 @@ from punchlist.cli.terminal import show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError
 from punchlist.mcp.server import ToolSet
 from punchlist.settings import default_path, settings_path, table
-from punchlist.store.files import hide_password
+from punchlist.settings.servers import hide_password
 from punchlist.terminal.spans import Line, Span, Style, safe_line
 
 _EXAMPLES = """\
@@ -80,7 +80,7 @@ def _find_value(entry: table.SettingEntry, in_file: dict[str, Any]) -> dict[str,
             "environment",
         )
     described = {"allowed": entry.allowed, "meaning": entry.meaning, "variable": entry.variable}
-    value = hide_password(str(value)) if entry.key == "db" else value
+    value = hide_password(str(value)) if entry.key in table.ADDRESSES else value
     return {"key": entry.key, "value": value, "source": source, **described}
 
 
@@ -97,7 +97,7 @@ def _set(options: Namespace) -> None:
             raise ConfigInvalid(name="dialect", value=shown, problem=problem) from None
     path = settings_path()
     table.set_setting(path, entry.key, value)
-    said = hide_password(value) if entry.key == "db" else value
+    said = hide_password(value) if entry.key in table.ADDRESSES else value
     shown = table.HIDDEN if entry.is_secret and value else safe_line(table.show_value(said)) or "nothing"
     print(f"Set {entry.key} to {shown} in {safe_line(path)}.")
     if entry.variable and os.environ.get(entry.variable):

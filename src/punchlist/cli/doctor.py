@@ -26,6 +26,7 @@ from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreErro
 from punchlist.logs.programs import find_home
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
+from punchlist.settings.servers import hide_password
 from punchlist.settings.table import list_entries, load_settings, read_setting
 from punchlist.store import is_address, side_path, store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
@@ -436,7 +437,8 @@ def _check_settings() -> Iterator[Checkup]:
         except ConfigInvalid as error:
             yield Checkup(f"${name}", "wrong", str(error), meaning)
         else:
-            yield Checkup(f"${name}", "ok", value or f"{_NOT_SET}{meaning}")
+            shown = hide_password(value) if value and name == "PUNCHLIST_DB" else value
+            yield Checkup(f"${name}", "ok", shown or f"{_NOT_SET}{meaning}")
     for name, instead in REPLACED_VARIABLES.items():
         if os.environ.get(name):
             yield Checkup(f"${name}", "note", "it is set, and no longer read", instead)

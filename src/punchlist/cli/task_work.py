@@ -22,7 +22,7 @@ from punchlist.cli.tasks import name_of, open_tasks, report, reserved_files
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 from punchlist.settings.environment import own_secrets
-from punchlist.store import store_path
+from punchlist.store import side_path
 from punchlist.tasks import Tasks
 from punchlist.text import clean, cut, repair
 from punchlist.text.redaction import redact, redact_value
@@ -295,8 +295,9 @@ def _make_variables(task: Task, options: Namespace) -> dict[str, str]:
         "PUNCHLIST_TASK_DESCRIPTION": cut(clean(task.description, lines=True).text, _LONGEST_VARIABLE),
         "PUNCHLIST_TASK_FENCE": str(task.fence),
     }
-    # The whole path, so that `punchlist` means this board from whatever folder the command calls it.
-    path = store_path(board_url(options))
+    # The whole path, so that `punchlist` means this board from whatever folder the command calls it; of a database the
+    # file with its address, because what a command is given may be shown.
+    path = side_path(board_url(options))
     return {"PUNCHLIST_DB": path, **variables} if path else variables
 
 

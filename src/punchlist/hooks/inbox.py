@@ -167,9 +167,7 @@ def _take(
         new: list[tuple[str, datetime, bytes | None]] = []
         for hook in hooks:
             lines += 1
-            if isinstance(hook, ValueError):
-                _report_fault(board, f"a line of the inbox is not readable: {hook}")
-            elif hook.id not in answers:
+            if isinstance(hook, HookLine) and hook.id not in answers:
                 answers[hook.id] = answer = refusals[hook.id] or _apply(board, tx, hook)
                 new.append((hook.id, hook.at, json.dumps(answer).encode() if answer else None))
             if clock() > ends:
@@ -184,13 +182,17 @@ def _take(
     if len(hooks) == 1 and isinstance(hook := hooks[0], HookLine) and hook.source is None:
         durable = not is_report(hook.event)
     try:
-        return board.store.joined(work, durable=durable, wait=_LOCK_SECONDS, checked=checked)
+        taken = board.store.joined(work, durable=durable, wait=_LOCK_SECONDS, checked=checked)
     except PASSING:
         raise
     except StoreError:
         if checked:
             raise
-    return _take(board, hooks[:1], clock, inbox, checked=True)
+        return _take(board, hooks[:1], clock, inbox, checked=True)
+    for hook in hooks[: taken.lines]:  # only now: what is rolled back is taken again
+        if isinstance(hook, ValueError):
+            _report_fault(board, f"a line of the inbox is not readable: {hook}")
+    return taken
 
 
 def _apply(board: Board, tx: Transaction, hook: HookLine) -> Answer:

@@ -81,7 +81,7 @@ class StoreRows:
         pieces = sorted(read(place), key=lambda piece: piece.place)
         done = 0
         while done < len(pieces):
-            done = self._board.store.joined(
+            done, self._replays = self._board.store.joined(
                 lambda tx, start=done: self._apply(tx, pieces, start, place), durable=False, wait=LOCK_SECONDS
             )
 
@@ -89,16 +89,17 @@ class StoreRows:
         known = tx.hosts.find_file_place(self._store)
         return known.place if known is not None and known.file == self._file else None
 
-    def _apply(self, tx: Transaction, pieces: list[Piece], start: int, place: int) -> int:
-        """Apply pieces from `start` on for the time of a slice; return the number of the next one.
+    def _apply(self, tx: Transaction, pieces: list[Piece], start: int, place: int) -> tuple[int, dict[str, Replay]]:
+        """Apply pieces from `start` on for the time of a slice; return the number of the next one, and the replays.
 
         Pieces of the same place are applied together: so a turn that ends at the saved place was told.
         """
+        replays, self._replays = self._replays, {}  # of a slice that is not committed no replay is kept
         tx.watched = True
         known = self._find_place(tx)
         saved = place if known is None else known
         if known is not None and known != (pieces[start - 1].place if start else place):
-            self._replays.clear()  # another process has applied pieces meanwhile
+            replays.clear()  # another process has applied pieces meanwhile
         ends, done = time.monotonic() + SLICE, start
         for piece in pieces[start:]:
             if done > start and time.monotonic() > ends and piece.place != pieces[done - 1].place:
@@ -109,7 +110,12 @@ class StoreRows:
                 continue
             conversation = tx.hosts.find_conversation(self._host, piece.session)
             conversation = conversation or bind_served(tx, self._host, piece.session, piece.folder, piece.steps)
-            replay = self._find_replay(tx, piece, piece.session if conversation is None else conversation.session)
+            session = piece.session if conversation is None else conversation.session
+            if session not in replays:
+                replays[session] = open_replay(
+                    tx, self._board, host=self._host, session=session, folder=piece.folder, source=self._store
+                )
+            replay = replays[session]
             replay.meet(conversation, moment(saved + 1) if self._is_timed else None)
             for step in piece.steps:
                 try:
@@ -122,14 +128,7 @@ class StoreRows:
                     continue  # a step that is refused would be refused again
         upto = FilePlace(self._file, max(saved, pieces[done - 1].place), b"", "{}")
         tx.hosts.save_file_place(self._store, upto, at=self._board.now())
-        return done
-
-    def _find_replay(self, tx: Transaction, piece: Piece, session: str) -> Replay:
-        if session not in self._replays:
-            self._replays[session] = open_replay(
-                tx, self._board, host=self._host, session=session, folder=piece.folder, source=self._store
-            )
-        return self._replays[session]
+        return done, replays
 
 
 # The session that our MCP server made for a conversation.

@@ -212,7 +212,7 @@ class WatchProgress(NamedTuple):
 
 
 class _StalePlace(Exception):
-    """Another process has applied a part of the log meanwhile."""
+    """The board knows another place of the log than we do: another process was here, or a slice was not committed."""
 
 
 class Watcher:
@@ -395,8 +395,13 @@ class Watcher:
 
     def _apply(self, key: SessionKey, sources: list[Source]) -> int:
         before = sum(max(0, source.place) for source in sources)
+        has_begun = False
 
         def work(tx: Transaction) -> int:
+            nonlocal has_begun
+            if has_begun:  # its connection broke, and the entries that it took are gone from `sources`
+                raise _StalePlace
+            has_begun = True
             tx.watched = True
             for source in sources:
                 if tx.hosts.find_file_place(source.log.path) != source.saved:

@@ -1,8 +1,9 @@
-"""Servers of boards: which addresses may be used, and the token that this user has for each."""
+"""Servers of boards: which addresses may be used and shown, and the token that this user has for each."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,9 @@ def check_server(url: str) -> str:
         parts = _split(url.strip())
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ServerInvalid(url=url[:200], problem="it cannot be read as an address") from None
+        raise ServerInvalid(url=hide_password(url)[:200], problem="it cannot be read as an address") from None
     if not host or parts.scheme.lower() not in ("http", "https"):
-        raise ServerInvalid(url=url[:200], problem="it is no address of a server")
+        raise ServerInvalid(url=hide_password(url)[:200], problem="it is no address of a server")
     if parts.username or parts.password or parts.query or parts.fragment or parts.path not in ("", "/"):
         raise ServerInvalid(url=f"{parts.scheme}://{host}", problem="it may have a host and a port, and nothing else")
     if parts.scheme.lower() == "http" and host not in _LOOPBACK:
@@ -41,6 +42,22 @@ def _split(url: str) -> SplitResult:
     from urllib.parse import urlsplit  # hooks and short commands import this module, and name no server
 
     return urlsplit(url)
+
+
+def hide_password(url: str) -> str:
+    """Return the address of a database as it may be shown. A password may hold any character that ends it."""
+    shown = re.sub(r"(?s)^([^:/]*:/*[^:@/]*:).*@", r"\1…@", url)
+    base, mark, query = shown.partition("?")
+    parts = [part if is_shown_parameter(part) else f"{part.partition('=')[0]}=…" for part in query.split("&")]
+    return base + mark + "&".join(parts)
+
+
+def is_shown_parameter(parameter: str) -> bool:
+    """True for a parameter of an address that holds no secret."""
+    from urllib.parse import unquote
+
+    name = unquote(parameter.partition("=")[0]).lower()
+    return "pass" not in name and name != "listen_url"
 
 
 def token_path(url: str) -> str:

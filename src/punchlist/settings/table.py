@@ -24,10 +24,14 @@ from punchlist.core.inputs import split_message
 from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
 from punchlist.settings import settings_path
+from punchlist.settings.servers import hide_password
 from punchlist.text import for_terminal
 
 HIDDEN = "…"
 """Stands for a value that is secret."""
+
+ADDRESSES = ("db", "server")
+"""Keys whose value may hold a password."""
 
 MOST_PREVIEW = 10_000
 """Characters."""
@@ -423,9 +427,16 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
     except ValidationError:
         problem = f"use {entry.allowed}"
     if problem:
-        shown = HIDDEN if entry.is_secret else for_terminal(" ".join(words)[:80])
-        raise ConfigInvalid(name=name or entry.key, value=shown, problem=problem)
+        raise ConfigInvalid(name=name or entry.key, value=_show_refused(entry, " ".join(words)), problem=problem)
     return value
+
+
+def _show_refused(entry: SettingEntry, value: Any) -> str:
+    """Return a value that a setting cannot have, as an error names it."""
+    if entry.is_secret:
+        return HIDDEN
+    text = show_value(value)
+    return for_terminal((hide_password(text) if entry.key in ADDRESSES else text)[:80])
 
 
 def read_settings_file(path: str) -> str:
@@ -467,14 +478,14 @@ def parse_settings_file(path: str, text: str) -> Settings:
     for key, value in (("db", settings.db), ("redact", settings.redact), ("checks", settings.checks)):
         problem = _find_problem(find_entry(key), value)
         if problem:
-            shown = for_terminal(show_value(value)[:80])
+            shown = _show_refused(find_entry(key), value)
             raise SettingsFileInvalid(file=path, problem=f"`{key}` cannot be `{shown}`: {problem}")
     return settings
 
 
 def _find_problem(entry: SettingEntry, value: Any) -> str:
     """Return what a type cannot say about a value; empty if there is nothing wrong with it."""
-    if entry.key == "db" and value and not value.startswith(("/", "~/", "sqlite:////", "postgresql://")):
+    if entry.key == "db" and value and not value.startswith(("/", "~/", "sqlite:////", "postgresql://", "postgres://")):
         return f"use {entry.allowed}"
     for pattern in value if entry.key == "redact" else ():
         if problem := find_pattern_problem(pattern):
@@ -529,8 +540,7 @@ def _explain(said: str, given: dict[str, Any]) -> str:
     entry = entries.get(key.partition("[")[0])
     if entry is None:
         return f"`{key}`: {problem.replace('`object`', 'a table')}"
-    shown = HIDDEN if entry.is_secret else for_terminal(str(_find_in(given, entry.key))[:80])
-    return f"`{key}` cannot be `{shown}`: use {entry.allowed}"
+    return f"`{key}` cannot be `{_show_refused(entry, str(_find_in(given, entry.key)))}`: use {entry.allowed}"
 
 
 def _plain_type(entry: SettingEntry) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
-from punchlist.errors import StoreFailed, StoreUncertain
+from punchlist.errors import StoreBusy, StoreFailed, StoreUnavailable, StoreUncertain
 from punchlist.store.current_work import write_lines
 from punchlist.store.files import SCHEMA, UPGRADE
 from punchlist.store.records import AgentRow, ListRow
@@ -34,10 +34,13 @@ def run_surely(run: Callable[[], T], *, is_known: bool) -> T:
     """Run a call; once more if its outcome is uncertain and the board would know it again, by its id or fence."""
     try:
         return run()
-    except StoreUncertain:
+    except StoreUncertain as uncertain:
         if not is_known:
             raise
-        return run()
+        try:
+            return run()
+        except (StoreBusy, StoreUnavailable):  # they say that nothing was changed: the first try may have
+            raise uncertain from None
 
 
 class Store(ABC):

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -69,8 +70,8 @@ def _copy(source: Transaction, target: Store, tell: Callable[[int, int], None]) 
     total = sum(_count(source, table) for table in list_tables())
     done = 0
     for table in list_tables():
+        last = _find_start(source, target, table)
         done += target.read(lambda tx, table=table: _count(tx, table))
-        last = target.read(lambda tx, table=table: _find_last(tx, table))
         for rows in _read_slices(source, table, last):
             target.transact(lambda tx, table=table, rows=rows: _insert(tx, table, rows), durable=False)
             done += len(rows)
@@ -80,15 +81,21 @@ def _copy(source: Transaction, target: Store, tell: Callable[[int, int], None]) 
     return compared
 
 
+def _find_start(source: Transaction, target: Store, table: Table) -> tuple[Any, ...] | None:
+    """Return the key of the last row that an earlier try copied; None if it copied none.
+
+    If the source has changed such rows since, they are deleted, and the table is copied from its beginning.
+    """
+    copied = target.read(lambda tx: _sum_up(tx, table))
+    if copied == _sum_up(source, table, copied.rows):
+        return target.read(lambda tx: _find_last(tx, table))
+    target.transact(lambda tx: tx.connection.execute(f"DELETE FROM {table.name} WHERE {_is_copied(table)}"))
+    return None
+
+
 def _compare(source: Transaction, target: Store, table: Table) -> CopiedTable:
-    """Compare a table. If the source was written to since an earlier try, the table is copied once more."""
     ours = _sum_up(source, table)
     theirs = target.read(lambda tx: _sum_up(tx, table))
-    if ours != theirs:
-        target.transact(lambda tx: tx.connection.execute(f"DELETE FROM {table.name} WHERE {_is_copied(table)}"))
-        for rows in _read_slices(source, table):
-            target.transact(lambda tx, rows=rows: _insert(tx, table, rows), durable=False)
-        theirs = target.read(lambda tx: _sum_up(tx, table))
     if ours != theirs:
         problem = f"the table `{table.name}` differs: {ours.rows} rows here, {theirs.rows} there, or other content"
         raise CopyRefused(path=target.path, problem=f"{problem}; another program writes to it")
@@ -158,10 +165,10 @@ def _insert(tx: Transaction, table: Table, rows: Sequence[Sequence[Any]]) -> Non
         tx.connection.execute(into, [value for row in part for value in row])
 
 
-def _sum_up(tx: Transaction, table: Table) -> CopiedTable:
+def _sum_up(tx: Transaction, table: Table, most: int | None = None) -> CopiedTable:
+    """Return the count and the checksum of a table, or of its first `most` rows."""
     count = total = 0
-    for rows in _read_slices(tx, table):
-        count += len(rows)
-        for row in rows:
-            total = crc32(repr(tuple(row)).encode("utf-8", "surrogatepass"), total)
+    for row in islice(chain.from_iterable(_read_slices(tx, table)), most):
+        count += 1
+        total = crc32(repr(tuple(row)).encode("utf-8", "surrogatepass"), total)
     return CopiedTable(table.name, count, total)

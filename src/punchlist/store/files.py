@@ -23,6 +23,7 @@ from punchlist.errors import (
     StoreUrlInvalid,
 )
 from punchlist.settings import default_path
+from punchlist.settings.servers import hide_password, is_shown_parameter
 from punchlist.settings.table import Durability, load_settings, write_private_file
 from punchlist.store.records import migrations
 
@@ -84,21 +85,6 @@ def store_path(url: str | os.PathLike[str] | None = None) -> str:
     return _read_address(path) if path.endswith(_POINTER) else path
 
 
-def hide_password(url: str) -> str:
-    """Return the address of a database as it may be shown. A password may hold any character that ends it."""
-    shown = re.sub(r"(?s)^([^:/]*:/*[^:@/]*:).*@", r"\1…@", url)
-    base, mark, query = shown.partition("?")
-    parts = [part if _is_shown(part) else f"{part.partition('=')[0]}=…" for part in query.split("&")]
-    return base + mark + "&".join(parts)
-
-
-def _is_shown(parameter: str) -> bool:
-    from urllib.parse import unquote
-
-    name = unquote(parameter.partition("=")[0]).lower()
-    return "pass" not in name and name != "listen_url"
-
-
 _POINTER = ".url"
 _POINTER_NAME = re.compile(r"board-[0-9a-f]{16}\.url")
 """A file that is named so holds the address of a database: hooks and servers know a board by a path."""
@@ -134,7 +120,7 @@ def side_path(url: str | os.PathLike[str] | None = None) -> str:
     from hashlib import blake2b  # dear, for hooks of a board in a file
 
     base, _, query = name.partition("?")
-    database = "&".join([hide_password(base), *filter(_is_shown, query.split("&"))])
+    database = "&".join([hide_password(base), *filter(is_shown_parameter, query.split("&"))])
     digest = blake2b(database.encode(), digest_size=8).hexdigest()
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     path = os.path.join(state, "punchlist", f"board-{digest}{_POINTER}")

@@ -40,8 +40,9 @@ from punchlist.errors import (
     StoreUncertain,
     StoreUrlInvalid,
 )
+from punchlist.settings.servers import hide_password
 from punchlist.store.base import Store, stores
-from punchlist.store.files import SCHEMA, UNRELEASED, hide_password, side_path
+from punchlist.store.files import SCHEMA, UNRELEASED, side_path
 from punchlist.store.migrate import migrate
 from punchlist.store.records import RowDamaged, migrations, statements
 from punchlist.store.sidecars import Listening, Notifier, SidecarLock, find_deadline, limit_wait
@@ -151,6 +152,11 @@ class _LimitedConnection(psycopg.Connection[Any]):
         return super().wait(gen, interval, self.patience if timeout is None else timeout)
 
 
+def _connect(url: str) -> psycopg.Connection[Any]:
+    """Connect without a pipeline, for what is no part of a transaction."""
+    return psycopg.connect(url, autocommit=True, connect_timeout=5, **_TCP)
+
+
 def _form_key(statement: str, values: Any) -> tuple[str, tuple[Any, ...]]:
     found = cast("dict[str, Any]", values).values() if isinstance(values, dict) else values
     return statement, tuple(found)
@@ -248,6 +254,8 @@ class Link:
     def commit(self, channel: str, *, durable: bool) -> None:
         """Commit, wake followers, and wait for the disk, all in one round trip.
 
+        One that wrote nothing waits, too: it may have found what a try before it wrote, whose wait broke off.
+
         The disk is waited for without the board's lock: so programs that write at once share its syncs. A NOTIFY makes
         all others of the server wait until its transaction has ended, so that one does not wait for the disk.
         """
@@ -256,7 +264,7 @@ class Link:
             self.raw.execute("BEGIN")
             self.raw.execute(_NOTIFY, (channel,))
             self.raw.execute("COMMIT")
-        if durable:  # also if nothing was written: a reply that is given again may not be on the disk yet
+        if durable:
             self.raw.execute(_SYNC)
         self.settle()
         if self._end.statusmessage != "COMMIT":
@@ -331,7 +339,7 @@ class _Listener(Listening):
                 select.select([self._wake_read], [], [], 1.0)  # followers look by themselves meanwhile
 
     def _read_notices(self) -> None:
-        with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+        with _connect(self._url) as connection:
             connection.execute(cast(LiteralString, f"LISTEN {self._channel}"))
             self._ready.set()
             self._callback()  # for what was committed while nobody listened
@@ -416,8 +424,8 @@ class PostgresStore(Store):
     def __init__(self, url: str, *, lock_timeout: float = 30.0) -> None:
         super().__init__(hide_password(url), lock_timeout)
         self._name = url
-        self._url, listen_url, self._prepares = _split_url(url)
-        self._has_pooler = not self._prepares or listen_url != self._url
+        self._url, self._listen_url, self._prepares = _split_url(url)
+        self._has_pooler = not self._prepares or self._listen_url != self._url
         self._lock = SidecarLock("", timeout=lock_timeout, board=self.path)
         self._writer: Link | None = None
         self._is_durable = True  # the transaction of the thread that holds the lock
@@ -429,7 +437,7 @@ class PostgresStore(Store):
         except psycopg.Error as error:
             raise fault(error, self.path, lock_timeout) or error from error
         self._channel = f"punchlist_{self.key[:12].hex()}"
-        self._notifier = Notifier("", partial(_Listener, listen_url, self._channel))
+        self._notifier = Notifier("", partial(_Listener, self._listen_url, self._channel))
         self.restart = "this program"
         stores.add(self)
 
@@ -500,14 +508,14 @@ class PostgresStore(Store):
         if self._lock.is_mine:
             return super().transact(work, durable=durable, wait=wait)
         seconds, ends = find_deadline(self._timeout if wait is None else wait)
-        last_try = monotonic() + min(seconds, _RECONNECTING)
-        pause = 0.01
+        last_try, pause = 0.0, 0.01
         while True:
             try:
                 left = max(0.0, ends - monotonic())
                 return super().transact(work, durable=durable, wait=left)
             except _Retry as retry:
                 cause = _find_root(retry.__cause__ or retry)
+                last_try = last_try or min(ends, monotonic() + _RECONNECTING)  # this program may have been stopped
                 if isinstance(cause, pg.LockNotAvailable):
                     self._end_stopped()
                     last_try = ends
@@ -636,7 +644,7 @@ class PostgresStore(Store):
 
     def compact(self) -> bool:
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+            with _connect(self._listen_url) as connection:  # past a pooler, which would keep the setting for others
                 connection.execute("SET lock_timeout = '30s'")
                 for table in re.findall(r"CREATE TABLE (\w+)", "".join(list_schema())):
                     connection.execute(translate(f"VACUUM FULL {table}"))  # the plain one leaves the text in its place
