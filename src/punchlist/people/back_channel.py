@@ -90,6 +90,8 @@ def resolve_wait(
             return "resumed"
         case _:
             agent = board.agent(wait.agent, session=wait.session, project=wait.project)
+    if wait.kind != "question":  # what an agent asks, anyone answers
+        board.store.read(lambda tx: check_steering(tx, wait.session, by))
     if wait.kind == "item":
         target = Target(item=wait.id, by="id")
         operations: list[Operation] = [Unblock(target), *([Note(target, text)] if text else [])]
@@ -100,7 +102,6 @@ def resolve_wait(
             raise EditRefused(problem="An answer needs a text.")
         agent.answer(wait.id, text, by=by, person=person)
         return "answered"
-    board.store.read(lambda tx: check_steering(tx, wait.session, by))
     decision, _, reason = text.partition(" ")
     if decision == "approve" and not reason:
         agent.approve_plan(int(wait.id), by=by, todos=make_list, person=person)

@@ -170,6 +170,9 @@ def _open_agent(call: ApiCall, body: Handle) -> Agent:
     call.check_steering(session)
     known = call.board.store.read(lambda tx: tx.session_project(session))
     project = call.place_session(body.project) if known is None else call.find_project(session)
-    return call.board.agent(
+    agent = call.board.agent(
         name, session=session, dialect=body.dialect, profile=body.profile, project=project, **body.options
     )
+    if agent.task_list not in (f"session:{session}", f"project:{agent.project}"):
+        call.check_list(agent.task_list)
+    return agent
