@@ -13,7 +13,7 @@ from punchlist.hooks.outbox import read_patience
 from punchlist.reader import BoardReader
 from punchlist.settings import settings_path
 from punchlist.settings.environment import find_project, normalise_remote
-from punchlist.settings.servers import read_token, token_path
+from punchlist.settings.servers import read_kept_token, token_path
 from punchlist.settings.table import Share, Steer, load_settings, set_setting, write_private_file
 from punchlist.settings.team import find_team
 from punchlist.views.findings import ago
@@ -85,7 +85,7 @@ def find_team_status(board: BoardReader | None) -> TeamStatus | None:
         return None
     problem = ""
     try:
-        read_token(team.server)
+        read_kept_token(team.server)
     except PunchlistError as error:
         problem = str(error)
     status = TeamStatus(

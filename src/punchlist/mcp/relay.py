@@ -19,12 +19,13 @@ from typing import Any, Final
 import msgspec
 
 from punchlist.board import Board
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import InvalidInput, PunchlistError, ServerRefused, StoreClosed
 from punchlist.hooks.inbox import ingest
 from punchlist.hooks.outbox import filter_answer, relay_path, write_patience
 from punchlist.mcp.machine import MachineStream, describe_machine
 from punchlist.remote.connection import Connection
-from punchlist.settings.servers import read_token
+from punchlist.settings.servers import read_kept_token
 from punchlist.settings.table import TeamSettings, load_settings
 from punchlist.store import Transaction
 from punchlist.store.outbox import WaitingLine
@@ -100,7 +101,7 @@ class Relay:
 
     def _serve(self, board: Board, team: TeamSettings) -> None:
         """Send until this relay is closed, or the settings change."""
-        token = read_token(team.server)
+        token = read_kept_token(team.server)
         connection = Connection(team.server, token, seconds=_SECONDS, most=_MOST_REPLY)
         stream = MachineStream(board, team, token)
         failures, beat_at, said = 0, 0.0, ""
@@ -159,8 +160,8 @@ class Relay:
 
         def work(tx: Transaction) -> None:
             for one in lines:
-                answer = filter_answer(one.event, reply.answers.get(one.id))
-                if answer:
+                given = reply.answers.get(one.id)
+                if given and (answer := filter_answer(one.event, given, prompt=_read_prompt(one))):
                     tx.hosts.save_answer(one.id, json.dumps(answer).encode())
             tx.outbox.delete(lines, at=now)
 
@@ -172,7 +173,7 @@ class Relay:
         found = connection.request("POST", "/hooks", body=body, headers=kind, repeats=True)
         try:
             return msgspec.json.decode(found.body, type=_BatchReply)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             problem = "its answer to a batch of events is not Punchlist's"
             raise ServerRefused(url=connection.url, problem=problem, next="check its address") from None
 
@@ -185,6 +186,10 @@ def _take_first(lines: list[WaitingLine]) -> list[WaitingLine]:
         if size > _MOST_BYTES and count:
             return lines[:count]
     return lines
+
+
+def _read_prompt(one: WaitingLine) -> str:
+    return str(read_fields(json.loads(one.line)["event"]).get("prompt", ""))
 
 
 def _mark_late(one: WaitingLine, now: float) -> bytes:

@@ -29,6 +29,7 @@ from punchlist.errors import (
     find_error,
 )
 from punchlist.settings.servers import check_server
+from punchlist.text import clean, cut
 
 PREFIX: Final = "/api/v1"
 TYPED: Final = "Punchlist-Typed"
@@ -47,10 +48,13 @@ _PAUSES: Final = (0.0, 0.2, 0.6)
 _AWAY_SECONDS: Final = 2.0
 """Seconds after which a server that could not be reached is asked again."""
 
+_LONGEST_DETAIL: Final = 2_000
+"""Characters of the sentence of an error: agents hear it, and terminals show it."""
+
 _ENDED: Final = "it closed the connection"
 
 
-class _Problem(Struct, frozen=True):
+class _Problem(Struct):
     """A problem document, as far as an error is made of it."""
 
     code: str
@@ -238,7 +242,7 @@ class Connection:
 
     def _make_error(self, status: int, headers: HTTPMessage, body: bytes) -> PunchlistError:
         if 300 <= status < 400:
-            where = str(headers.get("location") or "another place")[:200]
+            where = clean(str(headers.get("location") or "another place")[:200], lines=False).text
             return ServerRefused(
                 url=self.url, problem=f"it leads to {where}, which is not followed", next="name the server itself"
             )
@@ -246,6 +250,7 @@ class Connection:
             problem = msgspec.json.decode(body, type=_Problem)
         except msgspec.DecodeError:
             return ServerRefused(url=self.url, problem=f"it answered {status}", next="check that it is Punchlist's")
+        problem.detail = cut(clean(problem.detail, lines=True).text, _LONGEST_DETAIL)
         if problem.code in ("store_busy", "bodies_too_large", "store_uncertain"):  # all are safe to repeat under a key
             return StoreBusy.from_text(problem.detail)
         if problem.code == "idempotency_key_reused":
