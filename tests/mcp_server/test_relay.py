@@ -173,12 +173,22 @@ def _never_end(handler: Any, _body: bytes) -> bool:
 
 
 def _answer_nonsense(handler: Any, _body: bytes) -> bool:
-    handler.send_json(200, ["nonsense"])
+    handler.send_json(200, {})
     return True
 
 
 def _refuse_token(handler: Any, _body: bytes) -> bool:
     handler.send_json(401, {"code": "token_missing", "detail": "No such token."})
+    return True
+
+
+def _fail(handler: Any, _body: bytes) -> bool:
+    handler.send_json(500, {"code": "internal_error", "detail": "The server met a fault of its own."})
+    return True
+
+
+def _be_of_another_version(handler: Any, _body: bytes) -> bool:
+    handler.send_json(404, {"code": "not_found", "detail": "Not Found"})
     return True
 
 
@@ -191,7 +201,9 @@ def _nest_deep(handler: Any, _body: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("behaviour", [_redirect, _never_end, _answer_nonsense, _nest_deep, _refuse_token])
+@pytest.mark.parametrize(
+    "behaviour", [_redirect, _never_end, _answer_nonsense, _nest_deep, _refuse_token, _fail, _be_of_another_version]
+)
 def test_a_server_that_misbehaves_loses_no_line_and_is_not_waited_for(
     shared: Host, board: Board, relay: Relay, server: TeamServer, behaviour: Any
 ) -> None:

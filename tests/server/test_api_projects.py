@@ -107,8 +107,8 @@ def test_no_list_of_tasks_is_made_in_another_project(limited: httpx.Client, boar
 def test_no_tool_of_tasks_reaches_a_list_of_another_project(
     limited: httpx.Client, board: Board, name: str, dialect: str
 ):
-    tool = {"claude-tasks": ("TaskList", {}), "punchlist-tasks": ("task", {"do": "list"})}[dialect]
-    body = {"dialect": dialect, "tool": tool[0], "arguments": tool[1], "options": {"task_list": name}}
+    tool = "TaskList" if dialect == "claude-tasks" else "task"
+    body = {"dialect": dialect, "tool": tool, "arguments": {"do": "list"}, "options": {"task_list": name}}
     answer = limited.post(f"/api/v1/sessions/{OURS.session}/agents/main/call", json=body)
     assert answer.status_code == 404, answer.text
     assert f"Task 1 of {OTHERS.word}" not in answer.text

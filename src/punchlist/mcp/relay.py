@@ -50,8 +50,9 @@ _MOST_REPLY: Final = 1024 * 1024
 
 
 class _BatchReply(msgspec.Struct):
-    """What the server says of a batch: answers, and the lines that it refused, by their ids."""
+    """What the server says of a batch: how many lines it took, answers, and the lines that it refused, by their ids."""
 
+    taken: int
     answers: dict[str, Any] = {}
     refused: dict[str, Any] = {}
 
@@ -151,7 +152,7 @@ class Relay:
             if len(lines) > 1:  # one of them is at fault: each by itself
                 self._most = 1
                 return
-            reply = _BatchReply(refused={lines[0].id: str(error)})
+            reply = _BatchReply(0, refused={lines[0].id: str(error)})
         else:
             self._most = _MOST_LINES
 

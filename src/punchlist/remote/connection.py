@@ -51,6 +51,9 @@ _AWAY_SECONDS: Final = 2.0
 _LONGEST_DETAIL: Final = 2_000
 """Characters of the sentence of an error: agents hear it, and terminals show it."""
 
+_OF_OTHER_VERSIONS: Final = ("not_found", "path_unknown", "method_not_allowed")
+"""Codes of an address that a server of another version does not have: nothing is wrong with what was sent there."""
+
 _ENDED: Final = "it closed the connection"
 
 
@@ -260,6 +263,8 @@ class Connection:
             return kind.from_text(problem.detail)
         if status in (401, 403, 421):
             return ServerRefused(url=self.url, problem=problem.detail.rstrip("."), next="check the token and its scope")
+        if status >= 500 or problem.code in _OF_OTHER_VERSIONS:
+            return ServerRefused(url=self.url, problem=problem.detail.rstrip("."), next="look at its log and version")
         return InvalidInput(problem=problem.detail)
 
 
