@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
-import msgspec
 from msgspec import Struct
 
 from punchlist.attach.attachments import (
@@ -41,7 +40,6 @@ from punchlist.errors import (
     AttachRefused,
     PersonDoubted,
     PunchlistError,
-    ServerRefused,
     ServerUnreachable,
     SettingsFileInvalid,
 )
@@ -197,13 +195,10 @@ def _ask_server(server: str, token: str, projects: Sequence[str], steer: str) ->
 
     connection = Connection(server, token)
     try:
-        reply = connection.request("POST", "/machine/heartbeat", body={"at": time.time(), "steer": steer})
-        known = msgspec.json.decode(reply.body, type=_KnownMachine)
+        body = {"at": time.time(), "steer": steer}
+        known = connection.request("POST", "/machine/heartbeat", body=body, kind=_KnownMachine)
     except ServerUnreachable as error:
         return f"{error} What waits goes there once it answers."
-    except msgspec.DecodeError:
-        problem = "its answer is not Punchlist's"
-        raise ServerRefused(url=server, problem=problem, next="check its address") from None
     finally:
         connection.close()
     missing = [one for one in projects if one not in known.projects and "*" not in known.projects]

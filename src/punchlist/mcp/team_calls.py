@@ -8,8 +8,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
-import msgspec
-
 from punchlist.board import Board
 from punchlist.dialects.repair import read_fields
 from punchlist.errors import NotOverHttp, ServerRefused, ServerUnreachable
@@ -67,14 +65,12 @@ class TeamCalls:
         request = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": describe_call(call.params)}
         with self._asking, _explain_loss(team):
             try:
-                found = self._connect(team).request("POST", "/mcp", query=query, body=request, prefix="", repeats=True)
+                reply = self._connect(team).request(
+                    "POST", "/mcp", query=query, body=request, prefix="", repeats=True, kind=dict[str, Any]
+                )
             except ServerRefused:  # the next call reads the token again
                 self.close()
                 raise
-        try:
-            reply = read_fields(msgspec.json.decode(found.body))
-        except (msgspec.DecodeError, RecursionError):
-            reply: dict[str, Any] = {}
         if error := read_fields(reply.get("error")):
             raise RpcError(INTERNAL_ERROR, cut(clean_value(str(error.get("message"))), LONGEST_TOLD))
         return filter_result(read_fields(reply.get("result")))

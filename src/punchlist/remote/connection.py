@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
 from time import monotonic, sleep
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
@@ -62,13 +62,6 @@ class _Problem(Struct):
 
     code: str
     detail: str
-
-
-class Reply(NamedTuple):
-    """A reply that is no error."""
-
-    body: bytes
-    etag: str
 
 
 class _TimedReader(io.RawIOBase):
@@ -146,8 +139,9 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         prefix: str = PREFIX,
         repeats: bool = False,
-    ) -> Reply:
-        """Send a request and return its reply; raise the error of the problem that it was answered with.
+        kind: Any = Any,
+    ) -> Any:
+        """Send a request and return its reply, of this `kind`; raise the error that it was answered with.
 
         A body is JSON, or bytes as they are. After a lost reply it is sent again if that does nothing twice: it only
         reads, has an idempotency `key`, or `repeats` says so.
@@ -155,8 +149,8 @@ class Connection:
         fields = {name: _write_field(value) for name, value in (query or {}).items() if value is not None}
         target = f"{prefix}{path}?{urlencode(fields, doseq=True)}" if fields else f"{prefix}{path}"
         data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-        kind = {} if data is None else {"Content-Type": "application/json"}
-        sent = self._headers | kind | ({"Idempotency-Key": key} if key else {}) | dict(headers or {})
+        content = {} if data is None else {"Content-Type": "application/json"}
+        sent = self._headers | content | ({"Idempotency-Key": key} if key else {}) | dict(headers or {})
         pauses = _PAUSES if key or repeats or method == "GET" else _PAUSES[:1]
         if monotonic() < self._away_until:  # an agent that goes on without it must not wait at each step
             raise ServerUnreachable(url=self.url, problem="it was away a moment ago")
@@ -164,7 +158,7 @@ class Connection:
         for pause in pauses:
             sleep(pause)
             try:
-                return self._try(method, target, data, sent)
+                return self._decode(self._try(method, target, data, sent), kind)
             except ssl.SSLCertVerificationError as error:
                 raise ServerRefused(url=self.url, problem=error.verify_message, next="check its certificate") from error
             except (OSError, HTTPException, StoreBusy) as error:
@@ -199,7 +193,7 @@ class Connection:
         finally:
             streaming.close()
 
-    def _try(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
+    def _try(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> bytes:
         with self._lock:
             if self._is_closed:
                 raise StoreClosed(path=self.url)
@@ -209,8 +203,15 @@ class Connection:
                 self._drop()
                 raise
         if status < 300:
-            return Reply(body, found.get("etag") or "")
+            return body
         raise self._make_error(status, found, body)
+
+    def _decode(self, body: bytes, kind: Any) -> Any:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, RecursionError):
+            problem = "its answer is not Punchlist's, or of another version"
+            raise ServerRefused(url=self.url, problem=problem, next="check its address and its version") from None
 
     def _exchange(
         self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
