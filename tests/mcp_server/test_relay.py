@@ -22,6 +22,7 @@ from punchlist.mcp.relay import Relay
 from punchlist.mcp.stdio import RpcCall, RpcError
 from punchlist.mcp.team_calls import TeamCalls
 from punchlist.people.back_channel import BackChannel
+from punchlist.settings import settings_path
 from punchlist.settings.servers import token_path
 from punchlist.settings.table import load_settings, set_setting, write_private_file
 from tests.hooks.hosts import Host
@@ -94,6 +95,18 @@ def test_lines_go_to_the_server_in_their_order_and_once(
     assert [line["n"] for line in server.lines.values()] == list(range(1, 301))
     assert is_empty(board)
     assert set(server.requests) >= {("/api/v1/hooks", "Bearer secret-token")}
+
+
+def test_what_waits_for_a_project_that_is_shared_no_more_is_not_sent(
+    shared: Host, board: Board, relay: Relay, server: TeamServer
+) -> None:
+    leave_calls(shared, 3)
+    ingest(board)
+    set_setting(settings_path(), "team.projects", ("git.example.org/other",))
+    relay.start()
+    assert is_empty(board)
+    assert server.lines == {}
+    assert "not shared any more" in shared.problems()[-1]
 
 
 def test_a_lost_acknowledgement_sends_the_lines_again(

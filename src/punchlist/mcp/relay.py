@@ -113,7 +113,7 @@ class Relay:
                 try:
                     began = monotonic()
                     if has_lines:
-                        self._send_batch(board, connection)
+                        self._send_batch(board, connection, team)
                     elif began - beat_at >= _BEAT_SECONDS:
                         connection.request(
                             "POST", "/machine/heartbeat", body=describe_machine(board, team), repeats=True
@@ -141,10 +141,15 @@ class Relay:
             connection.close()
             write_patience(board.store.files, 0)
 
-    def _send_batch(self, board: Board, connection: Connection) -> None:
+    def _send_batch(self, board: Board, connection: Connection, team: TeamSettings) -> None:
         """Send the first lines that wait; delete them, and keep the answers, once the server has them."""
         lines = _take_first(board.store.read(lambda tx: tx.outbox.first(self._most)))
         now = board.now()
+        foreign = [one for one in lines if json.loads(one.line)["remote"] not in team.projects]
+        if foreign:  # they waited while it was agreed anew what goes where
+            log_error(board.store.files, "events of projects that are not shared any more were dropped", once=True)
+            board.store.transact(lambda tx: tx.outbox.delete(foreign, at=None), durable=False)
+            return
         body = b"".join(_mark_late(one, now.timestamp()) for one in lines)
         try:
             reply = self._post(board, connection, body)

@@ -441,7 +441,6 @@ class Wake(Struct, frozen=True):
     text: str
     by: tuple[str, ...]
     upto: int
-    is_approval: bool
 
 
 def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = None) -> list[Wake]:
@@ -450,9 +449,9 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
     Only the owner of the machine wakes its agents, unless it said that the team may.
     """
 
-    def read(tx: Transaction) -> list[tuple[Conversation, AgentRow, str, tuple[str, ...], bool]]:
+    def read(tx: Transaction) -> list[tuple[Conversation, AgentRow, str, tuple[str, ...]]]:
         known = tx.machines.find(machine)
-        found: list[tuple[Conversation, AgentRow, str, tuple[str, ...], bool]] = []
+        found: list[tuple[Conversation, AgentRow, str, tuple[str, ...]]] = []
         for one in tx.hosts.conversations_on(machine, after):
             row = tx.agent(one.session, MAIN)
             if row is None or one.state != "idle" or one.host not in ("claude-code", "codex"):
@@ -461,12 +460,11 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
             authors = _list_authors(tx, row)
             may_wake = owner in authors or (known is not None and known.steer == "team")
             if line is not None and may_wake:
-                is_approval = any(plan.state is PlanState.APPROVED for plan in tx.plans.find_decided(row.number))
-                found.append((one, row, line, authors, is_approval))
+                found.append((one, row, line, authors))
         return found
 
     wakes: list[Wake] = []
-    for one, row, line, authors, is_approval in board.store.read(read):
+    for one, row, line, authors in board.store.read(read):
         text = line
         if one.host == "codex":
             profile = read_setting("profile")
@@ -474,7 +472,7 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
             text = "\n\n".join(injection.text for injection in agent.preview_turn())
         if text:
             upto = board.store.last_seq()
-            wakes.append(Wake(one.host, one.id, one.session, cut(text, LONGEST_WAKE), authors, upto, is_approval))
+            wakes.append(Wake(one.host, one.id, one.session, cut(text, LONGEST_WAKE), authors, upto))
     return wakes
 
 
