@@ -190,9 +190,10 @@ def test_no_program_of_another_person_names_the_tasks_of_a_machines_session_as_i
 
 
 def test_a_blocked_item_of_a_machines_agent_is_unblocked_by_its_owner_alone(world: World):
-    agent = world.board.agent(session=OWN.session, project=OWN.where)
-    agent.edit([{"op": "block", "item": "2", "reason": "waits for a person"}], by="main")
-    body = {"kind": "item", "id": "2", "session": OWN.session, "agent": "main", "text": "Go on"}
+    agent = world.board.agent(session="hazel-1", project=OWN.where)
+    agent.call("todo", {"set": ["Deploy"]})
+    agent.edit([{"op": "block", "item": "1", "reason": "waits for a person"}], by="main")
+    body = {"kind": "item", "id": "1", "session": "hazel-1", "agent": "main", "text": "Go on"}
     before = world.board.store.last_seq()
     assert _request(world, "bob", "POST", "/api/v1/waits/resolve", body).json()["code"] == "edit_refused"
     assert _count_events(world, before) == 0
@@ -232,6 +233,14 @@ def test_a_machine_lets_no_task_of_others_wait(world: World):
     before = world.board.store.last_seq()
     assert world.laptop.client.post(path, json={"subject": "x", "blocks": ["1"]}).status_code == 403
     assert _count_events(world, before) == 0
+
+
+@pytest.mark.parametrize("options", [{"redact": ["(a+)+$"]}, {"checks": {"true": "test"}}, {"previews": 0}])
+def test_no_machine_brings_patterns_and_checks_of_its_own(world: World, options: dict[str, Any]):
+    path = f"/api/v1/sessions/{OWN.session}/agents/main/spawn"
+    body = {"name": "explore", "label": "a" * 100 + "!", "options": options}
+    reply = world.laptop.client.post(path, json=body)
+    assert (reply.status_code, reply.json()["field"]) == (422, f"options.{next(iter(options))}")
 
 
 def test_of_all_addresses_a_machine_reaches_those_that_are_for_machines(world: World):
