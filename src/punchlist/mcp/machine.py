@@ -25,6 +25,7 @@ from punchlist.settings.team import find_team
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import for_terminal
+from punchlist.text.patterns import compile_later
 from punchlist_hook import log_error, wake_monitor
 
 _SILENT_SECONDS: Final = 40.0
@@ -36,7 +37,11 @@ _TRIES: Final = 10
 
 _LONGEST_EVENT: Final = 64 * 1024
 _NEWS: Final = "Punchlist: there is news for this session; see the context of this message."
-"""The line by which a monitor begins a turn. It stands in no fence, so nothing of the server's is in it."""
+_DEED: Final = r"(?:answered your question on item [\w.-]{1,20}|(?:approved|rejected) your plan|changed your todo list)"
+_SAID: Final = rf"[^:;<>]{{1,40}} {_DEED}"
+_NEWS_LINE: Final = compile_later(rf"Punchlist: {_SAID}(?:; {_SAID}){{0,2}}; see the context of this message\.")
+"""The line by which a monitor begins a turn, as `describe_news` writes it. It stands in no fence, so that a server may
+say nothing else there than who did what."""
 
 
 def describe_machine(board: Board, team: TeamSettings) -> dict[str, Any]:
@@ -143,8 +148,10 @@ class MachineStream:
         if known.host == "codex":
             is_accepted = queue_message(known.id, write_message(fence_text(text)), known.project)
             return [] if is_accepted is None else ["sent", "accepted"] if is_accepted else ["sent"]
-        is_here = known.host == "claude-code" and known.pid is not None
-        return ["sent"] if is_here and wake_monitor(self._board.store.files, known.pid or 0, _NEWS) else []
+        line = for_terminal(text)
+        line = line if _NEWS_LINE.fullmatch(line) else _NEWS
+        is_sent = known.host == "claude-code" and known.pid is not None
+        return ["sent"] if is_sent and wake_monitor(self._board.store.files, known.pid or 0, line) else []
 
 
 def clean_value(value: Any, *, lines: bool = False) -> Any:
