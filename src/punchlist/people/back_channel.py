@@ -456,6 +456,8 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
             row = tx.agent(one.session, MAIN)
             if row is None or one.state != "idle" or one.host not in ("claude-code", "codex"):
                 continue
+            if one.sent_upto and not any(map(_is_said, tx.log.page(one.session, None, one.sent_upto))):
+                continue  # its machine has the news: the receipt of that is none
             line = describe_news(tx, row, hold_approvals=one.host == "claude-code")
             authors = _list_authors(tx, row)
             may_wake = owner in authors or (known is not None and known.steer == "team")
