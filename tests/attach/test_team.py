@@ -49,6 +49,28 @@ def test_projects_that_are_named_add_up(run: Run, project: Path) -> None:
     assert (team.share, team.steer) == ("grades", "team")
 
 
+def test_attach_shows_all_that_goes_there_and_who_steers(run: Run, project: Path) -> None:
+    words = ("--project", "https://git.example.org/api", "--share", "grades", "--steer", "team")
+    run("attach", "claude-code", "--server", SERVER, *words, "--yes")
+    out = run("attach", "codex", "--server", SERVER, "--yes").out
+    assert "git.example.org/api" in out
+    assert "git.example.org/shop" in out
+    assert "Words of everyone there" in out
+    assert "without their lines" in out
+
+
+def test_what_was_agreed_for_a_server_does_not_hold_for_another(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--project", "https://git.example.org/api", "--share", "grades", "--steer", "team")
+    run("attach", "claude-code", "--server", SERVER, *words, "--yes")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("another-token\n"))
+    out = run("attach", "claude-code", "--server", "https://other.example.org", "--yes").out
+    assert "git.example.org/api" not in out
+    team = load_settings().team
+    assert (team.projects, team.share, team.steer) == (("git.example.org/shop",), "lines", "owner")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -96,11 +96,21 @@ def test_an_answer_without_an_end_is_given_up(part: bytes):
         Connection(url, "token", seconds=0.2).request("GET", "/events")
 
 
-def test_another_server_is_told_from_ours(connect: Connect):
+@pytest.mark.parametrize(
+    ("status", "body", "problem"),
+    [
+        (404, b"hello", "answered 404"),
+        (200, b"<html>", "is not Punchlist's"),
+        (200, b'{"a": 1}', "is not Punchlist's"),
+        (200, b"[" * 100_000, "is not Punchlist's"),
+    ],
+    ids=["another page", "no JSON", "another form", "nested too deep"],
+)
+def test_another_server_is_told_from_ours(connect: Connect, status: int, body: bytes, problem: str):
     def answer(connection: socket.socket, _: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhello")
+        connection.sendall(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body)
 
-    with serve(answer) as url, pytest.raises(ServerRefused, match="answered 404"):
+    with serve(answer) as url, pytest.raises(ServerRefused, match=problem):
         connect(url).overview()
 
 

@@ -102,6 +102,18 @@ def test_no_list_of_tasks_is_made_in_another_project(limited: httpx.Client, boar
     assert board.store.read(lambda tx: tx.tasks.find_list(name)) is None
 
 
+@pytest.mark.parametrize("name", [OTHERS.list, f"{OTHERS.list}/deeper", f"session:{OTHERS.session}"])
+@pytest.mark.parametrize("dialect", ["claude-tasks", "punchlist-tasks"])
+def test_no_tool_of_tasks_reaches_a_list_of_another_project(
+    limited: httpx.Client, board: Board, name: str, dialect: str
+):
+    tool = "TaskList" if dialect == "claude-tasks" else "task"
+    body = {"dialect": dialect, "tool": tool, "arguments": {"do": "list"}, "options": {"task_list": name}}
+    answer = limited.post(f"/api/v1/sessions/{OURS.session}/agents/main/call", json=body)
+    assert answer.status_code == 404, answer.text
+    assert f"Task 1 of {OTHERS.word}" not in answer.text
+
+
 def test_a_new_list_belongs_to_the_project_of_the_token(limited: httpx.Client, board: Board):
     assert limited.post("/api/v1/task-lists/inbox/tasks", json={"subject": "New"}).status_code == 201
     found = board.store.read(lambda tx: tx.tasks.find_list("inbox"))

@@ -8,11 +8,14 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from starlette.routing import Mount, Route
 
 from punchlist import Board
+from punchlist.server.access import find_rule
 from punchlist.server.api.routing import ApiRoute
 from punchlist.server.api.table import ROUTES
 from punchlist.settings.environment import Project, find_project_elsewhere
+from punchlist.store import Transaction
 from tests.server.conftest import Running, make_token
 from tests.server.streams import open_stream
 from tests.server.team import SHOP, Machine, close_machines
@@ -159,6 +162,92 @@ def _request(world: World, name: str, method: str, url: str, body: Any) -> httpx
     """Make a request with a person's token of the scope `edit`."""
     with world.running.open_client(headers={"Authorization": f"Bearer secret of {name}"}) as client:
         return client.request(method, url, json=body)
+
+
+OWN_TASKS = OWN._replace(list=f"session:{OWN.session}")
+EDITS_OF_TASKS = [
+    one
+    for one in ROUTES
+    if one.method != "GET" and "{list}" in one.path and not one.path.endswith(("/signal", "/resume", "/todos"))
+]
+
+
+@pytest.mark.parametrize("route", EDITS_OF_TASKS, ids=name_route)
+def test_nobody_but_the_owner_changes_the_tasks_of_a_session_of_a_machine(world: World, route: ApiRoute):
+    world.board.tasks(OWN_TASKS.list, project=OWN.where).create("Its own step")
+    example = make_example(route, OWN_TASKS)  # pyright: ignore[reportArgumentType]
+    before = world.board.store.last_seq()
+    reply = _request(world, "bob", route.method, example.url, example.body)
+    assert (reply.status_code, reply.json()["code"]) == (422, "edit_refused"), reply.text
+    assert _count_events(world, before) == 0
+
+
+def test_no_program_of_another_person_names_the_tasks_of_a_machines_session_as_its_own(world: World):
+    world.board.tasks(OWN_TASKS.list, project=OWN.where).create("Its own step")
+    body = {"dialect": "claude-tasks", "tool": "TaskList", "options": {"task_list": OWN_TASKS.list}}
+    reply = _request(world, "bob", "POST", "/api/v1/sessions/bobs-1/agents/main/call", body)
+    assert (reply.status_code, reply.json()["code"]) == (422, "edit_refused"), reply.text
+
+
+def test_a_blocked_item_of_a_machines_agent_is_unblocked_by_its_owner_alone(world: World):
+    agent = world.board.agent(session="hazel-1", project=OWN.where)
+    agent.call("todo", {"set": ["Deploy"]})
+    agent.edit([{"op": "block", "item": "1", "reason": "waits for a person"}], by="main")
+    body = {"kind": "item", "id": "1", "session": "hazel-1", "agent": "main", "text": "Go on"}
+    before = world.board.store.last_seq()
+    assert _request(world, "bob", "POST", "/api/v1/waits/resolve", body).json()["code"] == "edit_refused"
+    assert _count_events(world, before) == 0
+    assert _request(world, "ada", "POST", "/api/v1/waits/resolve", body).status_code == 200
+
+
+@pytest.mark.parametrize("wanted", ["maple-1", "maple"])
+def test_no_machine_and_no_program_takes_over_the_items_of_another_machines_session(world: World, wanted: str):
+    ended = MachinePlace("maple", on_desk(SHOP), "session:maple-1")
+    if not world.board.lists(session=ended.session):
+        _build(world.board, ended)
+        _end_session(world.board, ended.session)
+    before = world.board.agent(session=ended.session, project=ended.where).todos
+    body = {"tool": "todo", "arguments": {"continue": wanted}, "project": SHOP}
+    told = [
+        world.laptop.call(OWN.session, "todo", {"continue": wanted}).text,
+        _call_mcp(world, OWN.session, "todo", {"continue": wanted}, project=SHOP),
+        _request(
+            world, "bob", "POST", "/api/v1/sessions/bobs-2/agents/main/call", body | {"project": f"repo://{SHOP}"}
+        ).text,
+    ]
+    assert all("There is no such session that ended here" in text for text in told), told
+    assert world.board.agent(session=ended.session, project=ended.where).todos == before
+
+
+def _end_session(board: Board, session: str) -> None:
+    def work(tx: Transaction) -> None:
+        known = tx.hosts.find_conversation("claude-code", session)
+        assert known is not None
+        tx.hosts.save_conversation(known._replace(state="ended", event="SessionEnd"))
+
+    board.store.transact(work)
+
+
+def test_a_machine_lets_no_task_of_others_wait(world: World):
+    path = f"/api/v1/task-lists/{quote(OWN.list, safe='')}/tasks"
+    before = world.board.store.last_seq()
+    assert world.laptop.client.post(path, json={"subject": "x", "blocks": ["1"]}).status_code == 403
+    assert _count_events(world, before) == 0
+
+
+@pytest.mark.parametrize("options", [{"redact": ["(a+)+$"]}, {"checks": {"true": "test"}}, {"previews": 0}])
+def test_no_machine_brings_patterns_and_checks_of_its_own(world: World, options: dict[str, Any]):
+    path = f"/api/v1/sessions/{OWN.session}/agents/main/spawn"
+    body = {"name": "explore", "label": "a" * 100 + "!", "options": options}
+    reply = world.laptop.client.post(path, json=body)
+    assert (reply.status_code, reply.json()["field"]) == (422, f"options.{next(iter(options))}")
+
+
+def test_of_all_addresses_a_machine_reaches_those_that_are_for_machines(world: World):
+    rules = {one.path: find_rule(one) for one in world.running.state.app.routes if isinstance(one, Route | Mount)}
+    reached = {path for path, rule in rules.items() if rule.for_machines or rule.need == "report"}
+    assert reached == {"/api/v1", "/api/v1/hooks", "/api/v1/machine/stream", "/mcp"}
+    assert {path for path, rule in rules.items() if rule.need == "public"} == {"/healthz", "/static"}
 
 
 def test_the_page_and_mcp_change_no_list_of_another_persons_machine(world: World):

@@ -16,6 +16,7 @@ from punchlist.agent.processes import look_up_process
 from punchlist.board import Board
 from punchlist.cli import main
 from punchlist.core.events import Event
+from punchlist.people.back_channel import find_wakes
 from tests.server.conftest import Running
 from tests.server.streams import open_stream
 from tests.server.team import SHOP, Machine, close_machines, make_machine_token
@@ -240,6 +241,10 @@ def test_an_answer_reaches_the_stream_of_the_machine_and_its_receipt_the_board(r
         receipt = {"host": "claude-code", "conversation": "s1", "step": "sent", "upto": wake["upto"]}
         assert laptop.client.post("/api/v1/machine/receipts", json=receipt).json() == {"known": True}
     assert events_of(board, "s1", "news.sent")
+    assert find_wakes(board, laptop.id, "ada") == []  # a receipt is no news
+    agent.ask("1", "Which red?")
+    agent.answer("1", "Crimson", by="ada")
+    assert len(find_wakes(board, laptop.id, "ada")) == 1
 
 
 def test_the_stream_ends_when_the_token_is_revoked_or_expires(board: Board, running: Running):

@@ -68,6 +68,15 @@ def wait_for_writes(client: httpx.Client, count: int) -> None:
         pass
 
 
+def test_a_guessed_sign_in_link_does_not_wait_for_the_lock(board: Board):
+    with (
+        serve(board, 3600) as running,
+        running.open_client(headers={"Accept": "text/html"}) as stranger,
+        held_lock(board.store.path),
+    ):
+        assert stranger.get("/?token=si_guessed").status_code == 401
+
+
 def test_reads_are_answered_while_more_writes_wait_for_the_lock_than_the_server_has_threads(board: Board):
     board.tasks("default").create("the first")
     board.agent(session="s1").call("todo", {"set": [{"text": "Paint"}]})

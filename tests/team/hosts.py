@@ -135,6 +135,22 @@ class Machine:
 
     def hook(self, session: str, name: str, **fields: Any) -> tuple[dict[str, Any], float]:
         """Run the hook as Claude Code does; return its answer, and the seconds that it took."""
+        began = time.monotonic()
+        hook = self._start_hook(session, name, fields)
+        told, complaint = hook.communicate()
+        took = time.monotonic() - began
+        assert hook.returncode == 0, complaint
+        return json.loads(told or "{}"), took
+
+    def kill_hook(self, session: str, name: str, seconds: float, **fields: Any) -> None:
+        """Run the hook, and kill it after so many seconds, unless it has ended by then."""
+        hook = self._start_hook(session, name, fields)
+        with suppress(subprocess.TimeoutExpired):
+            hook.wait(seconds)
+        hook.kill()
+        hook.communicate()
+
+    def _start_hook(self, session: str, name: str, fields: dict[str, Any]) -> subprocess.Popen[str]:
         event = {"session_id": session, "cwd": str(self.sandbox.project), "hook_event_name": name, **fields}
         folder = Path(__file__).parents[2] / "src"
         words = [
@@ -146,13 +162,13 @@ class Machine:
             "--board",
             str(self.board),
         ]
-        began = time.monotonic()
-        done = subprocess.run(
-            words, input=json.dumps(event), env=self.sandbox.env, capture_output=True, text=True, check=False
-        )
-        took = time.monotonic() - began
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout or "{}"), took
+        pipe = subprocess.PIPE
+        hook = subprocess.Popen(words, env=self.sandbox.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert hook.stdin is not None
+        hook.stdin.write(json.dumps(event))
+        hook.stdin.close()
+        hook.stdin = None  # `communicate` would write to it
+        return hook
 
     def faults(self) -> str:
         log = Path(f"{self.board}.hooks.log")

@@ -109,17 +109,25 @@ def write_offer(agent: AgentRunner) -> str | None:
 # Taking over.
 
 
-def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *, by: str) -> Continued:
+def continue_work(
+    tx: Transaction, into: AgentRow, wanted: str, now: datetime, *, by: str, is_person: bool = False
+) -> Continued:
     """Move the open items of an ended session to an agent's list, or decline them; raise `EditRefused`.
 
     `wanted` is its id or a part of it, empty for the newest that is offered, `none` to decline all that are.
+    A model reaches the sessions of its own machine alone.
     """
-    offered = list(find_leftovers(tx, into.folder, now, but=into.session))
+    machine = None if is_person else find_machine_at_work(tx, into.session)
+    offered = [
+        row
+        for row in find_leftovers(tx, into.folder, now, but=into.session)
+        if machine in (None, find_machine_at_work(tx, row.session))
+    ]
     if wanted == "none":
         for row in offered:
             tx.decline_session(row.session)
         return Continued(into.session, "Declined: what ended sessions left here is offered no more.")
-    source = _find_source(tx, into, wanted, offered)
+    source = _find_source(tx, into, wanted, offered, machine)
     if source is None:
         raise EditRefused(problem="There is no such session that ended here with open items.")
     if obstacle := find_obstacle(tx, source, now):
@@ -142,9 +150,21 @@ def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *
     return Continued(into.session, sentence, quote_items(done, most=_MOST_DONE))
 
 
-def _find_source(tx: Transaction, into: AgentRow, wanted: str, offered: Sequence[AgentRow]) -> AgentRow | None:
-    """Return the agent of the session that is meant: one that is offered, else any other one of the project."""
+def find_machine_at_work(tx: Transaction, session: str) -> str | None:
+    """Return the machine whose conversation works on a session, else the one that began it, as `find_machine` does."""
+    seen = tx.hosts.conversations(session, 1)
+    return seen[0].machine if seen else tx.find_machine(session)
+
+
+def _find_source(
+    tx: Transaction, into: AgentRow, wanted: str, offered: Sequence[AgentRow], machine: str | None
+) -> AgentRow | None:
+    """Return the agent of the session that is meant: one that is offered, else any other one of the project.
+
+    With `machine` it is one of that machine.
+    """
     named = tx.list_sessions_by_part(wanted, _MOST_SESSIONS) if wanted else []
+    named = [one for one in named if machine in (None, find_machine_at_work(tx, one))]
     rows = [row for session in named if (row := tx.agent(session, _MAIN)) is not None]
     known = [row for row in offered if not wanted or row.session in named]
     return next((row for row in (*known, *rows) if row.project == into.project and row.number != into.number), None)
@@ -164,7 +184,7 @@ def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: st
         if into not in ("", own) and row is None:
             raise SessionUnknown(session=into)
         row = row or tx.agent(own, _MAIN) or tx.add_agent(own, _MAIN, project=place, at=now)
-        return continue_work(tx, row, source, now, by=by)
+        return continue_work(tx, row, source, now, by=by, is_person=True)
 
     return board.store.transact(work)
 

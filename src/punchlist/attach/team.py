@@ -14,8 +14,8 @@ from punchlist.hooks.outbox import read_patience
 from punchlist.reader import BoardReader
 from punchlist.settings import settings_path
 from punchlist.settings.environment import find_project, normalise_remote
-from punchlist.settings.servers import read_token, token_path
-from punchlist.settings.table import Share, Steer, load_settings, set_setting, write_private_file
+from punchlist.settings.servers import read_kept_token, token_path
+from punchlist.settings.table import Share, Steer, TeamSettings, load_settings, set_setting, write_private_file
 from punchlist.settings.team import find_team
 from punchlist.views.findings import ago
 
@@ -54,17 +54,26 @@ def choose_projects(given: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def join_team(server: str, token: str, projects: Sequence[str], *, share: Share | None, steer: Steer | None) -> None:
-    """Keep the token for its owner alone, and write which projects report to the server."""
-    before, path = load_settings().team, settings_path()
-    shared = before.projects if before.server == server else ()
-    write_private_file(token_path(server), f"{token}\n")
-    set_setting(path, "team.projects", tuple(dict.fromkeys((*shared, *projects))))
-    if share is not None:
-        set_setting(path, "team.share", share)
-    if steer is not None:
-        set_setting(path, "team.steer", steer)
-    set_setting(path, "team.server", server)  # last: without it nothing is sent
+def plan_team(server: str, projects: Sequence[str], *, share: Share | None, steer: Steer | None) -> TeamSettings:
+    """Return what goes to a server from now on: what was agreed for it before, with what is given."""
+    known = load_settings().team
+    before = known if known.server == server else TeamSettings()
+    return TeamSettings(
+        server=server,
+        projects=tuple(dict.fromkeys((*before.projects, *projects))),
+        share=share or before.share,
+        steer=steer or before.steer,
+    )
+
+
+def join_team(team: TeamSettings, token: str) -> None:
+    """Keep the token for its owner alone, and write what goes to the server."""
+    path = settings_path()
+    write_private_file(token_path(team.server), f"{token}\n")
+    if load_settings().team.server != team.server:  # what is agreed for the one does not go to the other
+        set_setting(path, "team.server", "")
+    for name in ("projects", "share", "steer", "server"):  # the server last: without it nothing is sent
+        set_setting(path, f"team.{name}", getattr(team, name))
 
 
 def leave_team() -> str | None:
@@ -86,7 +95,7 @@ def find_team_status(board: BoardReader | None) -> TeamStatus | None:
         return None
     problem = ""
     try:
-        read_token(team.server)
+        read_kept_token(team.server)
     except PunchlistError as error:
         problem = str(error)
     status = TeamStatus(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
-import msgspec
 from msgspec import Struct
 
 from punchlist.attach.attachments import (
@@ -32,6 +31,7 @@ from punchlist.attach.team import (
     find_team_status,
     join_team,
     leave_team,
+    plan_team,
 )
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, check_person, command_parser, find_server, open_reader
@@ -41,7 +41,6 @@ from punchlist.errors import (
     AttachRefused,
     PersonDoubted,
     PunchlistError,
-    ServerRefused,
     ServerUnreachable,
     SettingsFileInvalid,
 )
@@ -49,7 +48,7 @@ from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.settings.environment import find_project
 from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
 from punchlist.settings.servers import check_server, read_token
-from punchlist.settings.table import Share, Steer, load_settings
+from punchlist.settings.table import Share, Steer, TeamSettings, load_settings
 from punchlist.store import side_path
 from punchlist.terminal.spans import safe_line
 from punchlist.text import for_terminal, plural
@@ -153,7 +152,8 @@ def _attach(options: Namespace) -> int:
     doubt = doubt_person(os.environ, is_terminal=options.yes or is_typed())
     if doubt is not None:
         raise PersonDoubted(deed="Nothing was shared", doubt=doubt, where="a terminal of your own")
-    for line in _describe_sharing(server, projects, options.share or "lines", options.steer or "owner"):
+    team = plan_team(server, projects, share=options.share, steer=options.steer)
+    for line in _describe_sharing(team):
         print(line)
     if not options.yes and not ask("Send this from now on?"):
         print("Nothing was changed.")
@@ -161,25 +161,24 @@ def _attach(options: Namespace) -> int:
     token = os.environ.get("PUNCHLIST_TOKEN") or _ask_token(server)
     if not token:
         return complain("Nothing was changed: the server's token is missing; `punchlist token create` makes one there.")
-    known = _ask_server(server, token.strip(), projects, options.steer or "owner")
+    known = _ask_server(server, token.strip(), projects, team.steer)
     code = _write_attachment(options, host, board)
     if code == OK:
-        join_team(server, token.strip(), projects, share=options.share, steer=options.steer)
+        join_team(team, token.strip())
         print(known)
-        print(
-            f"Sessions in {plural(len(projects), 'project')} go to {server}; `punchlist status` says how that stands."
-        )
+        count = plural(len(team.projects), "project")
+        print(f"Sessions in {count} go to {server}; `punchlist status` says how that stands.")
     return code
 
 
-def _describe_sharing(server: str, projects: Sequence[str], share: str, steer: str) -> Iterator[str]:
+def _describe_sharing(team: TeamSettings) -> Iterator[str]:
     """Say what leaves this machine, and what comes back."""
-    yield f"Sessions in these projects go to {safe_line(server)}, and nothing else does:"
-    yield from (f"  {safe_line(one)}" for one in projects)
-    lines = ", each with a line of at most 160 characters" if share == "lines" else ", without their lines"
+    yield f"Sessions in these projects go to {safe_line(team.server)}, and nothing else does:"
+    yield from (f"  {safe_line(one)}" for one in team.projects)
+    lines = ", each with a line of at most 160 characters" if team.share == "lines" else ", without their lines"
     yield f"What is sent: lists, plans, questions and the first words of prompts; tool calls{lines}. Secrets are masked"
     yield "before that; whole outputs and contents of files are never sent."
-    who = "the owner of its token" if steer == "owner" else "everyone there"
+    who = "the owner of its token" if team.steer == "owner" else "everyone there"
     yield f"What comes back: answers, edits and decisions made there. Words of {who} begin a turn of an idle agent."
 
 
@@ -197,13 +196,10 @@ def _ask_server(server: str, token: str, projects: Sequence[str], steer: str) ->
 
     connection = Connection(server, token)
     try:
-        reply = connection.request("POST", "/machine/heartbeat", body={"at": time.time(), "steer": steer})
-        known = msgspec.json.decode(reply.body, type=_KnownMachine)
+        body = {"at": time.time(), "steer": steer}
+        known = connection.request("POST", "/machine/heartbeat", body=body, kind=_KnownMachine)
     except ServerUnreachable as error:
         return f"{error} What waits goes there once it answers."
-    except msgspec.DecodeError:
-        problem = "its answer is not Punchlist's"
-        raise ServerRefused(url=server, problem=problem, next="check its address") from None
     finally:
         connection.close()
     missing = [one for one in projects if one not in known.projects and "*" not in known.projects]

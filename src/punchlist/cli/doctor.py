@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from punchlist import __version__
@@ -149,17 +148,27 @@ def _check_settings_file() -> Checkup:
     return Checkup("settings file", "ok", path)
 
 
+class _ApiInfo(Struct):
+    version: str
+
+
+class _ApiDescription(Struct):
+    """The part of `/openapi.json` that says which version answers."""
+
+    info: _ApiInfo
+
+
 def check_server(url: str) -> Iterator[Checkup]:
     """Check the server of a board: that it is there, takes the token, and runs this version."""
     from punchlist.remote.board import RemoteBoard  # only a server needs HTTP
 
     try:
         with RemoteBoard(url) as board:
-            about = msgspec.json.decode(board.connection.request("GET", "/openapi.json", prefix="").body)
+            about = board.connection.request("GET", "/openapi.json", prefix="", kind=_ApiDescription)
     except PunchlistError as error:
         yield Checkup("server", "wrong", str(error))
         return
-    version = about["info"]["version"]
+    version = about.info.version
     yield Checkup("server", "ok", f"{url} takes the token, version {version}")
     if version != __version__:
         yield Checkup("server", "note", f"it runs {version}, this is {__version__}", "upgrade the older one")

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from punchlist.agent import Agent
 from punchlist.agent.calls import fingerprint_of
+from punchlist.agent.leftovers import find_machine_at_work
 from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.errors import EditRefused, MachineRefused
@@ -123,8 +124,7 @@ def check_session(tx: Transaction, machine: str, session: str) -> None:
 
 def check_steering(tx: Transaction, session: str, by: str) -> None:
     """Refuse to change what an agent on a machine of the team works on, but for its owner, unless it lets the team."""
-    seen = tx.hosts.conversations(session, 1)
-    machine = seen[0].machine if seen else tx.find_machine(session)
+    machine = find_machine_at_work(tx, session)
     if not machine:
         return
     known = tx.machines.find(machine)

@@ -20,6 +20,7 @@ from punchlist.dialects.repair import read_fields
 from punchlist.hooks.events import (
     DELEGATING,
     NATIVE,
+    SHOW_LIST,
     HookEvent,
     count_background,
     note_own_call,
@@ -49,11 +50,10 @@ _CUT: Final = {"prompt": 200, "last_assistant_message": 200}
 _LINES: Final = ("preview", "result", "tail", "text", "words")
 """Facts of a call that show what it was given or gave back: `share = "grades"` leaves them out."""
 
-_LONGEST_TOLD: Final = 2_000
+LONGEST_TOLD: Final = 2_000
 """Characters that a server may make an agent hear at a time."""
 
 _BLOCKING: Final = ("Stop", "SubagentStop", "TaskCreated", "TaskCompleted")
-_SHOW_LIST: Final = "UserPromptSubmit"
 
 
 def find_destination(board: Board, hook: Any) -> TeamSettings | None:
@@ -192,8 +192,11 @@ def await_sent(board: Board, id: str) -> bool:
     return False
 
 
-def filter_answer(name: str, answer: Any) -> dict[str, Any]:
-    """Return of a server's answer what it may make an agent hear: texts in our fence, and nothing that permits."""
+def filter_answer(name: str, answer: Any, *, prompt: str = "") -> dict[str, Any]:
+    """Return of a server's answer what it may make an agent hear: texts in our fence, and nothing that permits.
+
+    A prompt is stopped only where it is our own command, which a person reads the list by.
+    """
     given = read_fields(answer)
     allowed: dict[str, Any] = {}
     if message := _plain(given.get("systemMessage")):
@@ -202,7 +205,8 @@ def filter_answer(name: str, answer: Any) -> dict[str, Any]:
         allowed["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if given.get("decision") == "block":
         reason = given.get("reason")
-        if (name in _BLOCKING and (text := fence_text(reason))) or (name == _SHOW_LIST and (text := _plain(reason))):
+        is_view = name == "UserPromptSubmit" and prompt.strip() == SHOW_LIST
+        if (name in _BLOCKING and (text := fence_text(reason))) or (is_view and (text := _plain(reason))):
             allowed |= {"decision": "block", "reason": text}
     return allowed
 
@@ -214,7 +218,7 @@ def fence_text(text: Any) -> str:
 
 
 def _plain(text: Any) -> str:
-    return cut(clean(text, lines=True).text, _LONGEST_TOLD) if isinstance(text, str) else ""
+    return cut(clean(text, lines=True).text, LONGEST_TOLD) if isinstance(text, str) else ""
 
 
 # What the relay of this machine says to the other processes: a file that it holds locked.

@@ -24,7 +24,8 @@ from punchlist.settings.table import TeamSettings, read_setting
 from punchlist.settings.team import find_team
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
-from punchlist.text import cut, for_terminal
+from punchlist.text import for_terminal
+from punchlist.text.patterns import compile_later
 from punchlist_hook import log_error, wake_monitor
 
 _SILENT_SECONDS: Final = 40.0
@@ -35,8 +36,12 @@ _TRIES: Final = 10
 """Seconds for which a turn of an agent is tried to be begun; after that it hears the news at its next one."""
 
 _LONGEST_EVENT: Final = 64 * 1024
-_LONGEST_LINE: Final = 300
-"""Characters of the line by which a monitor begins a turn."""
+_NEWS: Final = "Punchlist: there is news for this session; see the context of this message."
+_DEED: Final = r"(?:answered your question on item [\w.-]{1,20}|(?:approved|rejected) your plan|changed your todo list)"
+_SAID: Final = rf"[^:;<>]{{1,40}} {_DEED}"
+_NEWS_LINE: Final = compile_later(rf"Punchlist: {_SAID}(?:; {_SAID}){{0,2}}; see the context of this message\.")
+"""The line by which a monitor begins a turn, as `describe_news` writes it. It stands in no fence, so that a server may
+say nothing else there than who did what."""
 
 
 def describe_machine(board: Board, team: TeamSettings) -> dict[str, Any]:
@@ -85,7 +90,7 @@ class MachineStream:
                         self._wake(data)
                     elif kind == "rows":
                         self._save_rows(data)
-            except (PunchlistError, OSError, HTTPException, ValueError) as error:
+            except (PunchlistError, OSError, HTTPException, ValueError, RecursionError) as error:
                 if not self._closed.is_set():
                     problem = f"the stream of the team's server: {type(error).__name__}: {error}"
                     log_error(self._board.store.files, problem, once=True)
@@ -143,7 +148,8 @@ class MachineStream:
         if known.host == "codex":
             is_accepted = queue_message(known.id, write_message(fence_text(text)), known.project)
             return [] if is_accepted is None else ["sent", "accepted"] if is_accepted else ["sent"]
-        line = cut(for_terminal(text).translate({ord("<"): None, ord(">"): None}), _LONGEST_LINE)
+        line = for_terminal(text)
+        line = line if _NEWS_LINE.fullmatch(line) else _NEWS
         is_sent = known.host == "claude-code" and known.pid is not None
         return ["sent"] if is_sent and wake_monitor(self._board.store.files, known.pid or 0, line) else []
 

@@ -19,12 +19,13 @@ from typing import Any, Final
 import msgspec
 
 from punchlist.board import Board
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import InvalidInput, PunchlistError, ServerRefused, StoreClosed
 from punchlist.hooks.inbox import ingest
 from punchlist.hooks.outbox import filter_answer, relay_path, write_patience
 from punchlist.mcp.machine import MachineStream, describe_machine
 from punchlist.remote.connection import Connection
-from punchlist.settings.servers import read_token
+from punchlist.settings.servers import read_kept_token
 from punchlist.settings.table import TeamSettings, load_settings
 from punchlist.store import Transaction
 from punchlist.store.outbox import WaitingLine
@@ -49,8 +50,9 @@ _MOST_REPLY: Final = 1024 * 1024
 
 
 class _BatchReply(msgspec.Struct):
-    """What the server says of a batch: answers, and the lines that it refused, by their ids."""
+    """What the server says of a batch: how many lines it took, answers, and the lines that it refused, by their ids."""
 
+    taken: int
     answers: dict[str, Any] = {}
     refused: dict[str, Any] = {}
 
@@ -100,7 +102,7 @@ class Relay:
 
     def _serve(self, board: Board, team: TeamSettings) -> None:
         """Send until this relay is closed, or the settings change."""
-        token = read_token(team.server)
+        token = read_kept_token(team.server)
         connection = Connection(team.server, token, seconds=_SECONDS, most=_MOST_REPLY)
         stream = MachineStream(board, team, token)
         failures, beat_at, said = 0, 0.0, ""
@@ -111,7 +113,7 @@ class Relay:
                 try:
                     began = monotonic()
                     if has_lines:
-                        self._send_batch(board, connection)
+                        self._send_batch(board, connection, team)
                     elif began - beat_at >= _BEAT_SECONDS:
                         connection.request(
                             "POST", "/machine/heartbeat", body=describe_machine(board, team), repeats=True
@@ -139,10 +141,15 @@ class Relay:
             connection.close()
             write_patience(board.store.files, 0)
 
-    def _send_batch(self, board: Board, connection: Connection) -> None:
+    def _send_batch(self, board: Board, connection: Connection, team: TeamSettings) -> None:
         """Send the first lines that wait; delete them, and keep the answers, once the server has them."""
         lines = _take_first(board.store.read(lambda tx: tx.outbox.first(self._most)))
         now = board.now()
+        foreign = [one for one in lines if json.loads(one.line)["remote"] not in team.projects]
+        if foreign:  # they waited while it was agreed anew what goes where
+            log_error(board.store.files, "events of projects that are not shared any more were dropped", once=True)
+            board.store.transact(lambda tx: tx.outbox.delete(foreign, at=None), durable=False)
+            return
         body = b"".join(_mark_late(one, now.timestamp()) for one in lines)
         try:
             reply = self._post(board, connection, body)
@@ -150,7 +157,7 @@ class Relay:
             if len(lines) > 1:  # one of them is at fault: each by itself
                 self._most = 1
                 return
-            reply = _BatchReply(refused={lines[0].id: str(error)})
+            reply = _BatchReply(0, refused={lines[0].id: str(error)})
         else:
             self._most = _MOST_LINES
 
@@ -159,8 +166,8 @@ class Relay:
 
         def work(tx: Transaction) -> None:
             for one in lines:
-                answer = filter_answer(one.event, reply.answers.get(one.id))
-                if answer:
+                given = reply.answers.get(one.id)
+                if given and (answer := filter_answer(one.event, given, prompt=_read_prompt(one))):
                     tx.hosts.save_answer(one.id, json.dumps(answer).encode())
             tx.outbox.delete(lines, at=now)
 
@@ -169,12 +176,7 @@ class Relay:
     def _post(self, board: Board, connection: Connection, body: bytes) -> _BatchReply:
         # Its clock, too: times are corrected by how much it is off.
         kind = {"Content-Type": "application/x-ndjson", "X-Punchlist-At": f"{board.now().timestamp():.6f}"}
-        found = connection.request("POST", "/hooks", body=body, headers=kind, repeats=True)
-        try:
-            return msgspec.json.decode(found.body, type=_BatchReply)
-        except msgspec.DecodeError:
-            problem = "its answer to a batch of events is not Punchlist's"
-            raise ServerRefused(url=connection.url, problem=problem, next="check its address") from None
+        return connection.request("POST", "/hooks", body=body, headers=kind, repeats=True, kind=_BatchReply)
 
 
 def _take_first(lines: list[WaitingLine]) -> list[WaitingLine]:
@@ -185,6 +187,10 @@ def _take_first(lines: list[WaitingLine]) -> list[WaitingLine]:
         if size > _MOST_BYTES and count:
             return lines[:count]
     return lines
+
+
+def _read_prompt(one: WaitingLine) -> str:
+    return str(read_fields(json.loads(one.line)["event"]).get("prompt", ""))
 
 
 def _mark_late(one: WaitingLine, now: float) -> bytes:

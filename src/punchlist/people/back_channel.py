@@ -91,6 +91,8 @@ def resolve_wait(
             return "resumed"
         case _:
             agent = board.agent(wait.agent, session=wait.session, project=wait.project)
+    if wait.kind != "question":  # what an agent asks, anyone answers
+        board.store.read(lambda tx: check_steering(tx, wait.session, by))
     if wait.kind == "item":
         target = Target(item=wait.id, by="id")
         operations: list[Operation] = [Unblock(target), *([Note(target, text)] if text else [])]
@@ -101,7 +103,6 @@ def resolve_wait(
             raise EditRefused(problem="An answer needs a text.")
         agent.answer(wait.id, text, by=by, person=person)
         return "answered"
-    board.store.read(lambda tx: check_steering(tx, wait.session, by))
     decision, _, reason = text.partition(" ")
     if decision == "approve" and not reason:
         agent.approve_plan(int(wait.id), by=by, todos=make_list, person=person)
@@ -442,7 +443,6 @@ class Wake(Struct, frozen=True):
     text: str
     by: tuple[str, ...]
     upto: int
-    is_approval: bool
 
 
 def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = None) -> list[Wake]:
@@ -451,23 +451,24 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
     Only the owner of the machine wakes its agents, unless it said that the team may.
     """
 
-    def read(tx: Transaction) -> list[tuple[Conversation, AgentRow, str, tuple[str, ...], bool]]:
+    def read(tx: Transaction) -> list[tuple[Conversation, AgentRow, str, tuple[str, ...]]]:
         known = tx.machines.find(machine)
-        found: list[tuple[Conversation, AgentRow, str, tuple[str, ...], bool]] = []
+        found: list[tuple[Conversation, AgentRow, str, tuple[str, ...]]] = []
         for one in tx.hosts.conversations_on(machine, after):
             row = tx.agent(one.session, MAIN)
             if row is None or one.state != "idle" or one.host not in ("claude-code", "codex"):
                 continue
+            if one.sent_upto and not any(map(_is_said, tx.log.page(one.session, None, one.sent_upto))):
+                continue  # its machine has the news: the receipt of that is none
             line = describe_news(tx, row, hold_approvals=one.host == "claude-code")
             authors = _list_authors(tx, row)
             may_wake = owner in authors or (known is not None and known.steer == "team")
             if line is not None and may_wake:
-                is_approval = any(plan.state is PlanState.APPROVED for plan in tx.plans.find_decided(row.number))
-                found.append((one, row, line, authors, is_approval))
+                found.append((one, row, line, authors))
         return found
 
     wakes: list[Wake] = []
-    for one, row, line, authors, is_approval in board.store.read(read):
+    for one, row, line, authors in board.store.read(read):
         text = line
         if one.host == "codex":
             profile = read_setting("profile")
@@ -475,7 +476,7 @@ def find_wakes(board: Board, machine: str, owner: str, *, after: int | None = No
             text = "\n\n".join(injection.text for injection in agent.preview_turn())
         if text:
             upto = board.store.last_seq()
-            wakes.append(Wake(one.host, one.id, one.session, cut(text, LONGEST_WAKE), authors, upto, is_approval))
+            wakes.append(Wake(one.host, one.id, one.session, cut(text, LONGEST_WAKE), authors, upto))
     return wakes
 
 

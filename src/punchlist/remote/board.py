@@ -118,8 +118,7 @@ class RemoteStore:
     def _load_events(self, after: int, limit: int) -> _EventsPage:
         if self._closed:
             raise StoreClosed(path=self.path)
-        reply = self.connection.request("GET", "/events", query={"after": after, "limit": limit})
-        return msgspec.json.decode(reply.body, type=_EventsPage)
+        return self.connection.request("GET", "/events", query={"after": after, "limit": limit}, kind=_EventsPage)
 
     def wait(self, after: int, timeout: float | None) -> bool:
         """Block until there are events after `after`; False when the time is up or the board closes."""
@@ -189,16 +188,16 @@ class RemoteBoard(Board):
     def load(self, name: str, kind: Any, *, project: Any = None, **query: object) -> Any:
         """Return a record of the board by the name of the method that returns it, or of the screen that shows it."""
         query["project"] = self.name_project(project)
-        return msgspec.json.decode(self.connection.request("GET", f"/records/{name}", query=query).body, type=kind)
+        return self.connection.request("GET", f"/records/{name}", query=query, kind=kind)
 
     def task_lists(self) -> dict[str, int]:
         """Return the names of the lists of tasks, and how many tasks each ever had."""
-        found = msgspec.json.decode(self.connection.request("GET", "/task-lists").body)
+        found = self.connection.request("GET", "/task-lists")
         return {one["list"]: one["created"] for one in found["lists"]}
 
     def send(self, path: str, body: object) -> Any:
         """Send a change; return the reply."""
-        return msgspec.json.decode(self.connection.request("POST", path, body=body, key=os.urandom(16).hex()).body)
+        return self.connection.request("POST", path, body=body, key=os.urandom(16).hex())
 
     def name_project(self, folder: Folder) -> str | None:
         """Return the key of a folder's project on this board; None for every project."""
@@ -247,8 +246,7 @@ class RemoteAgent(Agent):
     @property
     def state(self) -> AgentState:
         """The agent as it is now: its list, tasks, mode and plans."""
-        reply = self.board.connection.request("GET", f"{self._path}/state")
-        return msgspec.json.decode(reply.body, type=AgentState)
+        return self.board.connection.request("GET", f"{self._path}/state", kind=AgentState)
 
     @property
     def project(self) -> str:
@@ -264,7 +262,7 @@ class RemoteAgent(Agent):
         """Return the list as it was at a revision; None if there is no such revision, or it was pruned."""
         try:
             path = f"{self._path}/todos"
-            return read_todos(self.board.connection.request("GET", path, query={"revision": revision}).body)
+            return self.board.connection.request("GET", path, query={"revision": revision}, kind=TodoList)
         except (AgentUnknown, SessionUnknown):
             return None if revision else TodoList()
         except InvalidInput:
@@ -279,20 +277,22 @@ class RemoteAgent(Agent):
         body = {**self._handle, "tool": name, "arguments": given}
         if call_id is not None:
             body["call_id"] = call_id
-        return msgspec.json.decode(self._send("/call", body), type=Reply)
+        return self._send("/call", body, Reply)
 
-    def _send(self, path: str, body: Mapping[str, Any], *, method: str = "POST", revision: int | None = None) -> bytes:
+    def _send(
+        self, path: str, body: Mapping[str, Any], kind: Any, *, method: str = "POST", revision: int | None = None
+    ) -> Any:
         headers = {} if revision is None else {"If-Match": f'"{revision}"'}
-        connection = self.board.connection
-        return connection.request(method, self._path + path, body=body, key=os.urandom(16).hex(), headers=headers).body
+        key = os.urandom(16).hex()
+        return self.board.connection.request(method, self._path + path, body=body, key=key, headers=headers, kind=kind)
 
     def run_verb(self, verb: Verb, given: Mapping[str, Any]) -> Any:
         """Call a method of this agent on the server, once."""
-        return verb.decode(self._send(f"/{verb.name}", {**self._handle, **given}))
+        return self._send(f"/{verb.name}", {**self._handle, **given}, verb.reply).result
 
     def _add_child(self, name: str, label: str | None, id: str | None) -> str:
         body = {**self._handle, "name": name, "label": self._runner.clean_label(label), "id": id}
-        return msgspec.json.decode(self._send("/spawn", body))["name"]
+        return self._send("/spawn", body, dict[str, str])["name"]
 
     # Reports: described here.
 
@@ -339,11 +339,11 @@ class RemoteAgent(Agent):
         self._refuse_person(person)
         listed: list[Any] = list(cast("list[Any]", ops)) if isinstance(ops, list | tuple) else [ops]
         given: list[Any] = [one if isinstance(one, Mapping) else describe_operation(one) for one in listed]
-        return read_todos(self._send("/todos", {"operations": given}, method="PATCH", revision=revision))
+        return self._send("/todos", {"operations": given}, TodoList, method="PATCH", revision=revision)
 
     def undo(self, *, by: str = "", revision: int | None = None) -> TodoList:
         """Roll back the last change of this token; refuse, and name the items, if they were changed again since."""
-        return read_todos(self._send("/todos/undo", {}, revision=revision))
+        return self._send("/todos/undo", {}, TodoList, revision=revision)
 
     def approve_plan(
         self, revision: int | None = None, *, by: str = "", todos: bool = False, person: bool = False
@@ -351,13 +351,13 @@ class RemoteAgent(Agent):
         """Approve the plan and end plan mode. With `todos` its steps become the todo list."""
         self._refuse_person(person)
         body = {"revision": self._find_revision(revision), "todos": todos}
-        return msgspec.json.decode(self._send("/plan/approve", body), type=Plan)
+        return self._send("/plan/approve", body, Plan)
 
     def reject_plan(self, reason: str, *, by: str = "", revision: int | None = None, person: bool = False) -> Plan:
         """Reject the plan and say why; plan mode stays on."""
         self._refuse_person(person)
         body = {"revision": self._find_revision(revision), "reason": reason}
-        return msgspec.json.decode(self._send("/plan/reject", body), type=Plan)
+        return self._send("/plan/reject", body, Plan)
 
     def _find_revision(self, revision: int | None) -> int:
         if revision is not None:
@@ -514,7 +514,7 @@ class RemoteTasks(Tasks):
             raise TaskUnknown(id=path.split("/")[2][:80], list=self.name) from None
         except RevisionConflict as error:  # the code of both is the same
             raise TaskRevisionConflict.from_text(str(error)) from None
-        return _read_reply(reply.body)
+        return _read_reply(reply)
 
 
 _CLEARED: Final = ("active_form", "parent", "max_attempts", "not_before")
@@ -544,14 +544,8 @@ for _name in _TASK_ROUTES.keys() - {"list", "update", "claim"}:
 # Views as records.
 
 
-def read_todos(body: bytes) -> TodoList:
-    """Return the list of a `TodosView`."""
-    return msgspec.json.decode(body, type=TodoList)
-
-
-def _read_reply(body: bytes) -> Any:
+def _read_reply(view: dict[str, Any]) -> Any:
     """Return the tasks, the events, the list or the task of a reply."""
-    view = msgspec.json.decode(body)
     if "events" in view:
         return msgspec.convert(view["events"], tuple[Event, ...])
     if "items" in view:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
 from time import monotonic, sleep
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
@@ -29,6 +29,7 @@ from punchlist.errors import (
     find_error,
 )
 from punchlist.settings.servers import check_server
+from punchlist.text import clean, cut
 
 PREFIX: Final = "/api/v1"
 TYPED: Final = "Punchlist-Typed"
@@ -47,21 +48,20 @@ _PAUSES: Final = (0.0, 0.2, 0.6)
 _AWAY_SECONDS: Final = 2.0
 """Seconds after which a server that could not be reached is asked again."""
 
+_LONGEST_DETAIL: Final = 2_000
+"""Characters of the sentence of an error: agents hear it, and terminals show it."""
+
+_OF_OTHER_VERSIONS: Final = ("not_found", "path_unknown", "method_not_allowed")
+"""Codes of an address that a server of another version does not have: nothing is wrong with what was sent there."""
+
 _ENDED: Final = "it closed the connection"
 
 
-class _Problem(Struct, frozen=True):
+class _Problem(Struct):
     """A problem document, as far as an error is made of it."""
 
     code: str
     detail: str
-
-
-class Reply(NamedTuple):
-    """A reply that is no error."""
-
-    body: bytes
-    etag: str
 
 
 class _TimedReader(io.RawIOBase):
@@ -139,8 +139,9 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         prefix: str = PREFIX,
         repeats: bool = False,
-    ) -> Reply:
-        """Send a request and return its reply; raise the error of the problem that it was answered with.
+        kind: Any = Any,
+    ) -> Any:
+        """Send a request and return its reply, of this `kind`; raise the error that it was answered with.
 
         A body is JSON, or bytes as they are. After a lost reply it is sent again if that does nothing twice: it only
         reads, has an idempotency `key`, or `repeats` says so.
@@ -148,8 +149,8 @@ class Connection:
         fields = {name: _write_field(value) for name, value in (query or {}).items() if value is not None}
         target = f"{prefix}{path}?{urlencode(fields, doseq=True)}" if fields else f"{prefix}{path}"
         data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-        kind = {} if data is None else {"Content-Type": "application/json"}
-        sent = self._headers | kind | ({"Idempotency-Key": key} if key else {}) | dict(headers or {})
+        content = {} if data is None else {"Content-Type": "application/json"}
+        sent = self._headers | content | ({"Idempotency-Key": key} if key else {}) | dict(headers or {})
         pauses = _PAUSES if key or repeats or method == "GET" else _PAUSES[:1]
         if monotonic() < self._away_until:  # an agent that goes on without it must not wait at each step
             raise ServerUnreachable(url=self.url, problem="it was away a moment ago")
@@ -157,7 +158,7 @@ class Connection:
         for pause in pauses:
             sleep(pause)
             try:
-                return self._try(method, target, data, sent)
+                return self._decode(self._try(method, target, data, sent), kind)
             except ssl.SSLCertVerificationError as error:
                 raise ServerRefused(url=self.url, problem=error.verify_message, next="check its certificate") from error
             except (OSError, HTTPException, StoreBusy) as error:
@@ -192,7 +193,7 @@ class Connection:
         finally:
             streaming.close()
 
-    def _try(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
+    def _try(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> bytes:
         with self._lock:
             if self._is_closed:
                 raise StoreClosed(path=self.url)
@@ -202,8 +203,15 @@ class Connection:
                 self._drop()
                 raise
         if status < 300:
-            return Reply(body, found.get("etag") or "")
+            return body
         raise self._make_error(status, found, body)
+
+    def _decode(self, body: bytes, kind: Any) -> Any:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, RecursionError):
+            problem = "its answer is not Punchlist's, or of another version"
+            raise ServerRefused(url=self.url, problem=problem, next="check its address and its version") from None
 
     def _exchange(
         self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
@@ -238,7 +246,7 @@ class Connection:
 
     def _make_error(self, status: int, headers: HTTPMessage, body: bytes) -> PunchlistError:
         if 300 <= status < 400:
-            where = str(headers.get("location") or "another place")[:200]
+            where = clean(str(headers.get("location") or "another place")[:200], lines=False).text
             return ServerRefused(
                 url=self.url, problem=f"it leads to {where}, which is not followed", next="name the server itself"
             )
@@ -246,6 +254,7 @@ class Connection:
             problem = msgspec.json.decode(body, type=_Problem)
         except msgspec.DecodeError:
             return ServerRefused(url=self.url, problem=f"it answered {status}", next="check that it is Punchlist's")
+        problem.detail = cut(clean(problem.detail, lines=True).text, _LONGEST_DETAIL)
         if problem.code in ("store_busy", "bodies_too_large", "store_uncertain"):  # all are safe to repeat under a key
             return StoreBusy.from_text(problem.detail)
         if problem.code == "idempotency_key_reused":
@@ -255,6 +264,8 @@ class Connection:
             return kind.from_text(problem.detail)
         if status in (401, 403, 421):
             return ServerRefused(url=self.url, problem=problem.detail.rstrip("."), next="check the token and its scope")
+        if status >= 500 or problem.code in _OF_OTHER_VERSIONS:
+            return ServerRefused(url=self.url, problem=problem.detail.rstrip("."), next="look at its log and version")
         return InvalidInput(problem=problem.detail)
 
 

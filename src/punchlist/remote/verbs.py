@@ -107,10 +107,6 @@ class Verb(Struct, frozen=True):
         bound = signature(getattr(Agent, self.name)).bind(None, *args, **kwargs).arguments
         return {name: value for name, value in bound.items() if name not in _LEFT_OUT}
 
-    def decode(self, body: bytes) -> Any:
-        reply: Any = msgspec.json.decode(body, type=self.reply)
-        return reply.result
-
 
 class AgentState(Struct, frozen=True, kw_only=True):
     """An agent's list, tasks, mode and plans, as records of the library."""

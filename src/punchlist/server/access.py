@@ -271,8 +271,10 @@ class Access:
 
     def use_sign_in(self, secret: str) -> KnownToken | None:
         """Return the token of a sign-in link, which works once; None for one that was used, is old, or is none."""
-        digest = digest_of(secret)
-        return _find_known(self._store.transact(lambda tx: tx.tokens.use_sign_in(digest, datetime.now(UTC))))
+        digest, now = digest_of(secret), datetime.now(UTC)
+        if self._store.read(lambda tx: tx.tokens.find_sign_in(digest, now)) is None:
+            return None  # a stranger who guesses does not wait for the lock, on a thread that others need
+        return _find_known(self._store.transact(lambda tx: tx.tokens.use_sign_in(digest, now)))
 
     def make_cookie(self, token: KnownToken) -> str:
         """Return the value of the cookie for a token. The secret cannot be had from it."""

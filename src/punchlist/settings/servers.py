@@ -70,8 +70,11 @@ def token_path(url: str) -> str:
 
 def read_token(url: str) -> str:
     """Return the token for a server: `$PUNCHLIST_TOKEN`, else that of its file, which nobody else may read."""
-    if token := os.environ.get("PUNCHLIST_TOKEN", "").strip():
-        return token
+    return os.environ.get("PUNCHLIST_TOKEN", "").strip() or read_kept_token(url)
+
+
+def read_kept_token(url: str) -> str:
+    """Return the token that a file keeps for a server. This machine reports with it, whoever's token is at hand."""
     path = token_path(url)
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

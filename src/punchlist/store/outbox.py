@@ -63,13 +63,13 @@ class OutboxRows(Rows):
         """True if a line with this number, or one before it, was not sent yet."""
         return self._rows.one("has_outbox_upto", {"number": number}) is not None
 
-    def delete(self, lines: list[WaitingLine], *, at: datetime) -> None:
-        """Delete lines that were sent."""
+    def delete(self, lines: list[WaitingLine], *, at: datetime | None) -> None:
+        """Delete lines that were sent at a time, or with None that are not to be sent."""
         for one in lines:
             self._rows.run("delete_from_outbox", {"number": one.number})
         state = self.load_state()
         size = state.bytes - sum(len(one.line) for one in lines)
-        self.save_state(state._replace(bytes=max(0, size), sent_at=at))
+        self.save_state(state._replace(bytes=max(0, size), sent_at=at or state.sent_at))
 
     # Calls that began on this machine.
 

@@ -121,12 +121,15 @@ class TokenRows(Rows):
     def add_sign_in(self, digest: bytes, token: int, *, expires_at: datetime) -> None:
         self._rows.run("add_sign_in", {"digest": digest, "token": token, "expires": microseconds(expires_at)})
 
+    def find_sign_in(self, digest: bytes, at: datetime) -> TokenRow | None:
+        """Return the token of a sign-in link that still works."""
+        number = self._rows.value("find_sign_in", {"digest": digest, "at": microseconds(at)})
+        return None if number is None else self.find(id=number)
+
     def use_sign_in(self, digest: bytes, at: datetime) -> TokenRow | None:
         """Return the token of a sign-in link, and delete the link: it works once."""
-        values = {"digest": digest, "at": microseconds(at)}
-        number = self._rows.value("find_sign_in", values)
-        self._rows.run("delete_sign_ins", values)
-        token = None if number is None else self.find(id=number)
+        token = self.find_sign_in(digest, at)
+        self._rows.run("delete_sign_ins", {"digest": digest, "at": microseconds(at)})
         if token is not None:
             self._note("token.signed_in", token.name, token.name, at)
         return token

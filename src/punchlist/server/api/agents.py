@@ -22,7 +22,7 @@ from punchlist.core.report import Brief, Report
 from punchlist.core.task import CurrentWork
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.remote.records import RECORDS
-from punchlist.remote.verbs import QUIET, AgentState, Handle, Verb
+from punchlist.remote.verbs import LOCAL_OPTIONS, QUIET, AgentState, Handle, Verb
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.api.reading import Cursor, Project, Session
 from punchlist.server.api.routing import Handler
@@ -167,9 +167,16 @@ def _open_agent(call: ApiCall, body: Handle) -> Agent:
         raise ApiProblem(
             403, "scope_missing", "The token of a machine reaches no flows, and no list of tasks by its name."
         )
+    local = next((name for name in LOCAL_OPTIONS if name in body.options), None)
+    if local is not None:  # a pattern of a stranger could keep the server busy for ever
+        detail = f"`{local}` says how calls are described, which is done where they run."
+        raise ApiProblem(422, "invalid_input", detail, field=f"options.{local}")
     call.check_steering(session)
     known = call.board.store.read(lambda tx: tx.session_project(session))
     project = call.place_session(body.project) if known is None else call.find_project(session)
-    return call.board.agent(
+    agent = call.board.agent(
         name, session=session, dialect=body.dialect, profile=body.profile, project=project, **body.options
     )
+    if agent.task_list not in (f"session:{session}", f"project:{agent.project}"):
+        call.check_list(agent.task_list)
+    return agent

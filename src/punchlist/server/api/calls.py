@@ -151,13 +151,7 @@ class ApiCall:
     def open_tasks(self, *, creates: bool = False) -> Tasks:
         """Return the list of tasks of the path. With `creates` it need not be there yet."""
         name = check_list_name(self.path["list"])
-        found = self.board.store.read(lambda tx: tx.tasks.find_list(name))
-        if found is not None and self.sees_list(found):
-            project = found.project
-        elif found is None and creates:
-            project = self._place_list(name)
-        else:
-            raise TaskListUnknown(list=name[:200], known="`GET /api/v1/task-lists` shows those that there are")
+        project = self._place_list(name, creates=creates)
         if not self.acting:
             return self.board.tasks(name, project=project, by=self.by)
         session, _, agent = map(unquote, self.acting.partition("/"))
@@ -166,7 +160,19 @@ class ApiCall:
         self.check_steering(session)
         return self.board.tasks(name, project=project, agent=self.board.agent(agent, session=session, project=where))
 
-    def _place_list(self, name: str) -> str | None:
+    def check_list(self, name: str) -> None:
+        """Refuse a list of tasks that is not the caller's, or that an agent of another person's machine works on."""
+        self._place_list(check_list_name(name), creates=True)
+        if name.startswith(_SESSION):
+            self.check_steering(name.removeprefix(_SESSION))
+
+    def _place_list(self, name: str, *, creates: bool) -> str | None:
+        """Return the project of a list of tasks; raise if the caller does not see it, or it is not there yet."""
+        found = self.board.store.read(lambda tx: tx.tasks.find_list(name))
+        if found is not None and self.sees_list(found):
+            return found.project
+        if found is not None or not creates:
+            raise TaskListUnknown(list=name[:200], known="`GET /api/v1/task-lists` shows those that there are")
         if name.startswith(_SESSION):
             return self.find_project(name.removeprefix(_SESSION))
         if name.startswith(_PROJECT):

@@ -444,27 +444,14 @@ def show_receipt(call: ApiCall, query: ReceiptQuery) -> ReceiptView:
 
 def show_report(call: ApiCall, query: PlaceQuery) -> ReportView:
     """Report on each item: its grade, time, work and evidence, and on the state of each session."""
-    found = _load_report(call, query)
+    found = load_report_record(call, query)
     return view_report(found.report, found.around)
-
-
-def _load_report(call: ApiCall, query: PlaceQuery) -> LoadedReport:
-    session = call.choose_session(query.session)
-    project = call.choose_project(query.project)
-    where = None if session else project
-    return load_report(call.board, _load_roster(call), session=session, project=where)
 
 
 def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
     """Show what happened since your mark, or since an event."""
-    found = _load_brief(call, query)
+    found = load_brief_record(call, query)
     return view_brief(found.brief, found.groups, found.around)
-
-
-def _load_brief(call: ApiCall, query: BriefQuery) -> LoadedBrief:
-    project = call.choose_project(query.project)
-    after = None if query.after is None else parse_cursor(query.after)
-    return load_brief(call.board, _load_roster(call, project), after, project=project, who=call.by)
 
 
 # What the commands of another machine draw: the records of the screens, whole.
@@ -477,12 +464,16 @@ def load_roster_record(call: ApiCall, query: ProjectQuery) -> Roster:
 
 def load_report_record(call: ApiCall, query: PlaceQuery) -> LoadedReport:
     """Return what `punchlist report` writes."""
-    return _load_report(call, query)
+    session, project = call.choose_session(query.session), call.choose_project(query.project)
+    where = None if session else project
+    return load_report(call.board, _load_roster(call), session=session, project=where)
 
 
 def load_brief_record(call: ApiCall, query: BriefQuery) -> LoadedBrief:
     """Return what `punchlist brief` draws."""
-    return _load_brief(call, query)
+    project = call.choose_project(query.project)
+    after = None if query.after is None else parse_cursor(query.after)
+    return load_brief(call.board, _load_roster(call, project), after, project=project, who=call.by)
 
 
 def load_lists_record(call: ApiCall, query: ListsRecordQuery) -> ListScreen:

@@ -279,8 +279,9 @@ def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
 
 def create_task(call: ApiCall, body: NewTaskBody) -> Struct:
     """Create a task; the list is made if it is not there yet."""
-    tasks = call.open_tasks(creates=True)
-    check_tasks_editable(tasks)
+    tasks = _open_own(call, creates=True)
+    if call.grant.machine and body.blocks is not UNSET:
+        raise ApiProblem(403, "scope_missing", "A machine lets no task of others wait.", field="blocks")
     fields = _given(body)
     return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
@@ -298,7 +299,7 @@ def claim_tasks(call: ApiCall, body: ClaimBody) -> TasksView:
 
 def signal_tasks(call: ApiCall, body: SignalBody) -> TasksView:
     """Deliver an event to the tasks that wait for it; returns those."""
-    tasks = _open_own(call)
+    tasks = _open_own(call, is_awaited=True)
     woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
     return TasksView(tasks=_show(woken))
 
@@ -373,22 +374,26 @@ def give_steps(call: ApiCall, body: StepsBody) -> Answer:
 
 def promote_items(call: ApiCall, body: PromoteBody) -> Answer:
     """Make tasks of the open items of an agent's list; again, it returns the same tasks."""
-    tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
-    check_tasks_editable(tasks)
+    tasks, row = _open_own(call, creates=True), call.find_agent(body.session, body.agent)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
     return call.repeat(lambda: TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
 
-def _open_own(call: ApiCall) -> Tasks:
-    """Return the list of the path; raise if it is a copy, which its agent does not see."""
-    tasks = call.open_tasks()
+def _open_own(call: ApiCall, *, creates: bool = False, is_awaited: bool = False) -> Tasks:
+    """Return the list of the path; raise if it is a copy, which its agent does not see, or not the caller's to steer.
+
+    What a task waits for may come from anyone (`is_awaited`).
+    """
+    tasks = call.open_tasks(creates=creates)
     check_tasks_editable(tasks)
+    if not is_awaited:
+        call.check_list(tasks.name)
     return tasks
 
 
 def _change(call: ApiCall, verb: str, given: Mapping[str, Any]) -> Answer:
     """Apply a verb to the task of the path, if it is at the revision of `If-Match`; of a machine, under its fence."""
-    tasks, wanted = _open_own(call), call.path["task"]
+    tasks, wanted = _open_own(call, is_awaited=verb == "resume"), call.path["task"]
     call.check_claim(tasks, given.get("fence"))
 
     def run(tx: Transaction) -> Struct:
