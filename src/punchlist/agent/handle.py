@@ -469,7 +469,7 @@ class Agent:
         It has the todo tool, with a list of its own, unless its dialect withholds that from subagents; `offered` says
         otherwise. An agent that has been denied the tool by its host denies it to its children.
         """
-        child = subagents.add_child(self._runner, name, label, id)
+        child = self._add_child(name, label, id)
         denied = False if self._runner.options.get("offered") is False else None
         options = self._runner.options.copy()
         options.update(subagent=True, offered=denied if offered is None else offered)
@@ -481,6 +481,9 @@ class Agent:
             project=self._runner.place,
             **options,
         )
+
+    def _add_child(self, name: str, label: str | None, id: str | None) -> str:
+        return subagents.add_child(self._runner, name, label, id)
 
     @property
     def work(self) -> CurrentWork:
