@@ -278,22 +278,7 @@ def test_a_server_that_was_killed_after_its_answer_knows_the_call_that_is_sent_a
     assert sessions(board) == {"one": ["Paint"]}
 
 
-def test_of_two_conversations_with_the_same_id_at_once_each_writes_its_own_list(
-    hosts: ExitStack, project: Path, board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clients: dict[str, Host] = {}
-    for session in ("one", "two"):
-        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
-        clients[session] = hosts.enter_context(Host(project, "claude-code")).start()
-    for session, client in clients.items():
-        monkeypatch.setenv("CLAUDE_PID", str(client.pid))
-        send_hook(pre_tool_use(session, "call_1"))
-    for session, client in clients.items():
-        client.todo(CALL_1, set=[session])
-    assert sessions(board) == {"one": ["one"], "two": ["two"]}
-
-
-def test_an_id_that_begins_again_in_two_conversations_at_once_is_another_call_each_time(
+def test_of_two_conversations_with_the_same_ids_at_once_each_writes_its_own_list(
     hosts: ExitStack, project: Path, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients: dict[str, Host] = {}
@@ -304,9 +289,9 @@ def test_an_id_that_begins_again_in_two_conversations_at_once_is_another_call_ea
         for session, client in clients.items():
             monkeypatch.setenv("CLAUDE_PID", str(client.pid))
             send_hook(pre_tool_use(session, "call_1"))
-        for client in clients.values():
-            client.todo(CALL_1, add=["Paint"])
-    assert sessions(board) == {"one": ["Paint", "Paint"], "two": ["Paint", "Paint"]}
+        for session, client in clients.items():
+            client.todo(CALL_1, add=[session])
+    assert sessions(board) == {"one": ["one", "one"], "two": ["two", "two"]}
 
 
 @pytest.mark.parametrize("items", [("Look", "Sweep"), ("Paint", "Paint")])

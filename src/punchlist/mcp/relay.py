@@ -50,7 +50,7 @@ _MOST_REPLY: Final = 1024 * 1024
 
 
 class _BatchReply(msgspec.Struct):
-    """What the server says of a batch: how many lines it took, answers, and the lines that it refused, by their ids."""
+    """The reply to a batch: how many lines the server took, the answers, and the lines that it refused, by their ids."""
 
     taken: int
     answers: dict[str, Any] = {}

@@ -32,7 +32,7 @@ _MOST_REPLY: Final = 256 * 1024
 
 _IDS: Final = ("claudecode/toolUseId", "callId")
 _META: Final = (*_IDS, "session_id", "sessionId", "threadId")
-"""What a host says of a call that is sent: which call of which conversation it is."""
+"""Fields of `_meta` that are sent: they name the call and its conversation."""
 
 
 class TeamCalls:
