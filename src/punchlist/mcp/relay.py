@@ -50,7 +50,7 @@ _MOST_REPLY: Final = 1024 * 1024
 
 
 class _BatchReply(msgspec.Struct):
-    """The reply to a batch: how many lines the server took, the answers, and the lines that it refused, by their ids."""
+    """The reply to a batch: how many lines the server took, the answers, and the lines that it refused, by id."""
 
     taken: int
     answers: dict[str, Any] = {}
