@@ -26,7 +26,7 @@ _BYTES = """() => [...performance.getEntriesByType("navigation"), ...performance
   .reduce((sum, entry) => sum + entry.transferSize, 0)"""
 # The frame after the one in which the text came has it on the screen.
 _SEEN = """(text) => new Promise((resolve, reject) => {
-  setTimeout(() => reject(`${text} was not painted within 10 s`), 10_000);
+  setTimeout(() => reject(`${text} was not painted within a minute`), 60_000);
   const look = () => document.body.textContent.includes(text)
     && (requestAnimationFrame(() => requestAnimationFrame(() => resolve(Date.now()))), true);
   if (look()) return;

@@ -21,13 +21,15 @@ _BARE_MUST, _SIZE_MUST = Must("≤", 8), Must("≤", 1.2)
 _ROWS_MUST = Must("≤", 3)
 """The rows of a status line: a host asks for them every second."""
 
-_SESSION = "session-000000"
+_HOST_SAYS = '{"session_id": "session-000000"}'
+"""What a host gives a status line. For a person who types the command, the full program may look the agent up."""
+
 _FILE = str(ROOT / "src/punchlist_statusline.py")
 _COMMANDS: dict[str, tuple[list[str], Must]] = {
     "punchlist todos": ([str(_PUNCHLIST), "todos", "--db"], _BARE_MUST),
     "punchlist events": ([str(_PUNCHLIST), "events", "--db"], _BARE_MUST),
-    "punchlist statusline": ([str(_PUNCHLIST), "statusline", "--session", _SESSION, "--db"], _ROWS_MUST),
-    "punchlist_statusline.py": ([str(_PYTHON), "-I", "-S", _FILE, "--session", _SESSION, "--board"], _ROWS_MUST),
+    "punchlist statusline": ([str(_PUNCHLIST), "statusline", "--board"], _ROWS_MUST),
+    "punchlist_statusline.py": ([str(_PYTHON), "-I", "-S", _FILE, "--board"], _ROWS_MUST),
 }
 """Each command without the path of its board, and what it must not exceed."""
 
@@ -40,6 +42,7 @@ def run(scale: Scale) -> Iterator[Row]:
         folder = Path(name).resolve()
         project = folder / "project"
         project.mkdir()
+        (folder / "host.json").write_text(_HOST_SAYS)
         many = scale.count(10_000, least=20)
         found = {
             "10 sessions": _board(folder / "few.db", 10, lambda _: str(project)),
@@ -51,7 +54,7 @@ def run(scale: Scale) -> Iterator[Row]:
                 lambda index: str(project) if index % 100 == 0 else f"/project/{index % 100}",
             ),
         }
-        yield from _compared(scale, project, found)
+        yield from _compared(scale, project, folder / "host.json", found)
 
 
 def _board(path: Path, count: int, project_of: Callable[[int], str], *, subagents: bool = False) -> Path:
@@ -64,13 +67,13 @@ def _board(path: Path, count: int, project_of: Callable[[int], str], *, subagent
     return path
 
 
-def _compared(scale: Scale, project: Path, found: dict[str, Path]) -> Iterator[Row]:
+def _compared(scale: Scale, project: Path, given: Path, found: dict[str, Path]) -> Iterator[Row]:
     bare = [str(_PYTHON), "-I", "-c", "pass"]
     contenders: dict[str, Callable[[], float]] = {"bare": lambda: child_cpu(bare, project)}
     for command, (start, _) in _COMMANDS.items():
         for size, path in found.items():
             words = [*start, str(path)]
-            contenders[f"{command}, {size}"] = lambda words=words: child_cpu(words, project)
+            contenders[f"{command}, {size}"] = lambda words=words: child_cpu(words, project, given)
     try:
         for contender in contenders.values():
             contender()
